@@ -1,0 +1,37 @@
+"""Partial differential equations solved with physics-informed neural networks."""
+
+from pinnsolve import diff, nets, ops
+from pinnsolve.nets import MLP, SIREN
+from pinnsolve.optim import Adam, LevenbergMarquardt, SSBroyden
+from pinnsolve.pde.coordinates import coordinates
+from pinnsolve.pde.fields import field, fields
+from pinnsolve.pde.operators import at, divergence, gradient, laplace, pin
+from pinnsolve.pde.problem import Problem
+from pinnsolve.solution import Solution, load
+from pinnsolve.solve import Points, solve
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "MLP",
+    "SIREN",
+    "Adam",
+    "LevenbergMarquardt",
+    "Points",
+    "Problem",
+    "SSBroyden",
+    "Solution",
+    "at",
+    "coordinates",
+    "diff",
+    "divergence",
+    "field",
+    "fields",
+    "gradient",
+    "laplace",
+    "load",
+    "nets",
+    "ops",
+    "pin",
+    "solve",
+]

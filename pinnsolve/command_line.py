@@ -1,0 +1,107 @@
+"""The command line of a problem file: solve, compare with the reference, write figure and solution.
+
+Invariant: a problem file needs `problem`, `network` and `reference` only; all that it prints or
+writes is here.
+"""
+
+import argparse
+import inspect
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pinnsolve.pde.problem import Problem
+from pinnsolve.solution import Solution
+
+
+class AbstractReference(Protocol):
+    """Known values on a regular grid; `error` is their own relative L2 error."""
+
+    @property
+    def axes(self) -> Mapping[str, NDArray[np.float64]]:
+        """Coordinate name -> axis."""
+        ...
+
+    @property
+    def values(self) -> Mapping[str, NDArray[np.float64]]:
+        """Field name -> values on the grid, in the order of `axes`."""
+        ...
+
+    @property
+    def error(self) -> float:
+        """Relative L2 error of the values."""
+        ...
+
+    @property
+    def source(self) -> str:
+        """Where the values come from."""
+        ...
+
+
+def run(
+    problem: Callable[[], Problem],
+    network: Callable[[], Any],
+    reference: Callable[[], AbstractReference],
+    arguments: Sequence[str] | None = None,
+) -> Solution:
+    """Solve the problem of a file as its command line asks; `--help` lists the options.
+
+    Writes `<output>/<file>.png` and `<output>/<file>.h5`, named after the file of `problem`.
+    Known values are used after training only.
+    """
+    name = Path(inspect.getfile(problem)).stem
+    options = _parser(name, inspect.getmodule(problem)).parse_args(arguments)
+    solution = problem().solve(network=network(), seed=options.seed, seconds=options.seconds)
+    known = reference()
+    errors = solution.error(known)
+
+    options.output.mkdir(parents=True, exist_ok=True)
+    file, figure = options.output / f"{name}.h5", options.output / f"{name}.png"
+    solution.save(file)
+    solution.plot(reference=known, path=figure)
+
+    print(solution.report())
+    for field, error in errors.items():
+        own = f"(itself {known.error:.0e})"
+        print(f"{field}: relative L2 error {error:.2e} against {known.source} {own}")
+    print(f"wrote {file} and {figure}")
+    if options.json:
+        print(json.dumps(record(name, solution, errors)))
+    return solution
+
+
+def record(name: str, solution: Solution, errors: Mapping[str, float]) -> dict[str, Any]:
+    """What `--json` prints: one flat object a run."""
+    return {
+        "problem": name,
+        "errors": {field: float(error) for field, error in errors.items()},
+        "seconds": solution.seconds,
+        "compile_seconds": solution.compile_seconds,
+        "parameters": solution.network_size,
+        "steps": solution.steps,
+        "optimizer": solution.optimizer,
+        "stop_reason": solution.stop_reason,
+        "seed": solution.seed,
+    }
+
+
+def _parser(name: str, module: object) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=f"{name}.py",
+        description=inspect.getdoc(module) if module else None,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="print one JSON object as the last line"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of points and weights (default 0)")
+    parser.add_argument("--seconds", type=float, default=None, help="training time allowed")
+    parser.add_argument(
+        "--output", type=Path, default=Path("outputs"), help="folder to write to (default outputs)"
+    )
+    return parser

@@ -1,0 +1,206 @@
+"""A solution against something known: formulas, functions, or values on a grid.
+
+Invariant: reference and solution are compared on the same points. Those are the reference's own
+where it has some, else a uniform grid of the domain, which training points do not come from.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pinnsolve.errors import SolutionError
+from pinnsolve.pde.numeric import evaluate, is_expression
+
+Array = NDArray[np.float64]
+Evaluate = Callable[[str, Mapping[str, Array]], Array]
+
+GRID_POINTS = 40_000  # of the uniform grid, in all dimensions together
+GRID_DIMENSIONS = 4  # above it, a grid is too coarse and random points are used instead
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """One field and its reference on the same points.
+
+    Attributes:
+        coordinates: name -> array; they broadcast to the shape of the values.
+        expected: the reference, shape (...).
+        computed: the solution, same shape.
+    """
+
+    coordinates: Mapping[str, Array]
+    expected: Array
+    computed: Array
+
+    @property
+    def error(self) -> float:
+        """|computed - expected| / |expected| in the 2-norm; infinite where the reference is zero.
+
+        It is zero where both are zero everywhere.
+        """
+        difference = float(np.linalg.norm(self.computed - self.expected))
+        size = float(np.linalg.norm(self.expected))
+        if size == 0.0:
+            return np.inf if difference else 0.0
+        return difference / size
+
+
+def arguments_of(problem: Any) -> dict[str, tuple[str, ...]]:
+    """Name of each field -> names of its coordinates, in declared order."""
+    return {name_of(f): tuple(argument.name for argument in f.args) for f in problem.fields}
+
+
+def name_of(field: Any) -> str:
+    """The name of a field given as itself or by name."""
+    return field if isinstance(field, str) else field.func.__name__
+
+
+def compare(
+    problem: Any, values: Evaluate, reference: object, axes: Mapping[str, Any]
+) -> dict[str, Comparison]:
+    """Compare every field that `reference` says something about.
+
+    Args:
+        problem: a `pinnsolve.Problem`, which names the fields, their coordinates and the domain.
+        values: ``values(field, coordinates)`` gives the solution.
+        reference: one of
+            - a sympy expression, a function of the field's coordinates in declared order, or an
+              array on `axes`, for a problem with one field;
+            - a mapping from fields (or their names) to any of these;
+            - an object with mappings `points` (name -> (n,)) and `values` (field -> values on the
+              grid of all those points, first coordinate first);
+            - None: the problem's exact solution.
+        axes: name -> points (n,) along each coordinate, where the points are to be chosen. Arrays
+            that already broadcast to the shape of the values are taken as they are.
+
+    Raises:
+        SolutionError: no reference, an unknown field or coordinate, or shapes that do not fit.
+    """
+    arguments = arguments_of(problem)
+    _check_names(axes, {name for names in arguments.values() for name in names}, "coordinate")
+    if _has_grid(reference):
+        axes, reference = reference.points, reference.values  # type: ignore[attr-defined]
+        order = tuple(axes)
+        arguments = dict.fromkeys(arguments, order)
+    targets = _targets(problem, reference)
+    _check_names(targets, arguments, "field")
+    return {
+        name: _compare_field(problem, values, name, arguments[name], target, axes)
+        for name, target in targets.items()
+    }
+
+
+def _has_grid(reference: object) -> bool:
+    # A mapping has a method `values`, so both attributes must themselves be mappings.
+    return all(isinstance(getattr(reference, name, None), Mapping) for name in ("points", "values"))
+
+
+def _targets(problem: Any, reference: object) -> dict[str, object]:
+    if reference is None:
+        reference = problem.exact
+    if reference is None:
+        raise SolutionError(
+            "there is nothing to compare with; give a reference, "
+            "or declare the problem with exact={field: expression}"
+        )
+    if isinstance(reference, Mapping):
+        return {name_of(field): target for field, target in reference.items()}
+    if len(problem.fields) > 1:
+        names = ", ".join(map(name_of, problem.fields))
+        raise SolutionError(
+            f"the problem has several fields; give a dict with a reference for each of {names}"
+        )
+    return {name_of(problem.fields[0]): reference}
+
+
+def _check_names(names: Iterable[str], known: Iterable[str], kind: str) -> None:
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise SolutionError(
+            f"there is no {kind} {', '.join(map(repr, unknown))}; "
+            f"the problem has {', '.join(sorted(known))}"
+        )
+
+
+def _compare_field(
+    problem: Any,
+    values: Evaluate,
+    name: str,
+    arguments: tuple[str, ...],
+    target: Any,
+    axes: Mapping[str, Any],
+) -> Comparison:
+    given = {argument: np.asarray(axes[argument], float) for argument in axes}
+    if is_expression(target) or callable(target) or np.ndim(target) == 0:
+        chosen = {argument: given[argument] for argument in arguments if argument in given}
+        missing = [argument for argument in arguments if argument not in given]
+        if chosen and missing:
+            raise SolutionError(
+                f"the points are given along {', '.join(chosen)} but not along {', '.join(missing)}"
+            )
+        coordinates = _points(chosen) if chosen else uniform_points(problem, arguments)
+        expected = _values_of(target, arguments, coordinates)
+    else:
+        expected = np.asarray(target, dtype=float)
+        coordinates = _points_of_array(name, arguments, expected, given)
+    shape = np.broadcast_shapes(expected.shape, *(a.shape for a in coordinates.values()))
+    computed = np.broadcast_to(values(name, coordinates), shape)
+    return Comparison(coordinates, np.broadcast_to(expected, shape), computed)
+
+
+def _values_of(target: Any, arguments: tuple[str, ...], coordinates: dict[str, Array]) -> Array:
+    if is_expression(target):
+        return evaluate(target, coordinates)
+    if callable(target):
+        return np.asarray(target(*(coordinates[a] for a in arguments)), dtype=float)
+    return np.asarray(target, dtype=float)
+
+
+def _points(given: Mapping[str, Array]) -> dict[str, Array]:
+    """The grid of one-dimensional axes; arrays of other shapes are points already."""
+    if len(given) > 1 and all(axis.ndim == 1 for axis in given.values()):
+        return dict(zip(given, np.meshgrid(*given.values(), indexing="ij"), strict=True))
+    return dict(given)
+
+
+def _points_of_array(
+    name: str, arguments: tuple[str, ...], expected: Array, axes: Mapping[str, Array]
+) -> dict[str, Array]:
+    missing = [argument for argument in arguments if argument not in axes]
+    if missing:
+        hint = ", ".join(f"{argument}=..." for argument in arguments)
+        raise SolutionError(
+            f"values of {name} on a grid need the points along {', '.join(missing)}; "
+            f"write error(values, {hint})"
+        )
+    used = {argument: axes[argument] for argument in arguments}
+    grid = tuple(axis.size for axis in used.values())
+    if all(axis.ndim == 1 for axis in used.values()) and expected.shape == grid:
+        return _points(used)
+    try:
+        if np.broadcast_shapes(*(axis.shape for axis in used.values())) == expected.shape:
+            return used
+    except ValueError:
+        pass  # neither a grid nor points: said below
+    transposed = expected.shape == grid[::-1]
+    raise SolutionError(
+        f"the values of {name} have shape {expected.shape}, but the points along "
+        f"{', '.join(arguments)} make a grid of shape {grid}"
+        + ("; transpose the values" if transposed else "")
+    )
+
+
+def uniform_points(
+    problem: Any, arguments: tuple[str, ...], count: int = GRID_POINTS
+) -> dict[str, Array]:
+    """About `count` points of the domain: a uniform grid with the ends, or, above four
+    coordinates, random points of a fixed seed."""
+    intervals = {coordinate.name: interval for coordinate, interval in problem.domain}
+    if len(arguments) > GRID_DIMENSIONS:
+        rng = np.random.default_rng(20_240_229)
+        return {a: rng.uniform(*intervals[a], size=count) for a in arguments}
+    each = max(2, round(count ** (1 / len(arguments))))
+    return _points({a: np.linspace(intervals[a][0], intervals[a][1], each) for a in arguments})

@@ -1,0 +1,109 @@
+"""What every device offers: residual blocks in, an objective out.
+
+A device compiles the programs of :mod:`pinnsolve.diff.residual` for each block. Points, weights and
+parameters are inputs: binding other points never compiles anything.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pinnsolve.diff.graph import Node
+from pinnsolve.diff.parameters import Layout
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+@dataclass(frozen=True)
+class ResidualBlock:
+    """Residuals of one block at its points, ``(n, 1)`` each, unscaled."""
+
+    residuals: tuple[Node, ...]
+
+
+@dataclass(frozen=True)
+class BlockPoints:
+    """sites: per site the physical coordinates ``(n, d)``; scale: row scales ``(n, residuals)``."""
+
+    sites: tuple[Array, ...]
+    scale: Array
+
+    @property
+    def count(self) -> int:
+        return len(self.scale)
+
+    def named(self) -> dict[str, Array]:
+        return {**{f"site{s}": x for s, x in enumerate(self.sites)}, "scale": self.scale}
+
+
+@dataclass(frozen=True)
+class NormalEquations:
+    """J^T J ``(P, P)``, J^T r ``(P,)`` and the loss r^T r."""
+
+    matrix: Array
+    vector: Array
+    loss: float
+
+
+class AbstractObjective(ABC):
+    """Scaled residuals r of all blocks as a function of the flat parameters; loss = sum r^2.
+
+    Rows are ordered by block, then residual, then point.
+    """
+
+    size: int
+    rows: int
+
+    @abstractmethod
+    def residuals(self, theta: Array) -> Array: ...
+
+    @abstractmethod
+    def loss_gradient(self, theta: Array) -> tuple[float, Array]: ...
+
+    @abstractmethod
+    def normal_equations(self, theta: Array) -> NormalEquations: ...
+
+    @abstractmethod
+    def jacobian(self, theta: Array) -> Array: ...
+
+    @abstractmethod
+    def jvp(self, theta: Array, direction: Array) -> Array: ...
+
+    @abstractmethod
+    def vjp(self, theta: Array, weights: Array) -> Array: ...
+
+
+class AbstractExecutable(ABC):
+    """Compiled blocks. A program is compiled when it is first asked for."""
+
+    @property
+    @abstractmethod
+    def compile_seconds(self) -> float:
+        """Time spent on making programs so far."""
+
+    @abstractmethod
+    def bind(self, points: Sequence[BlockPoints]) -> AbstractObjective:
+        """The objective at these points, one entry a block."""
+
+
+class AbstractDevice(ABC):
+    """Where programs run."""
+
+    name: str
+
+    @abstractmethod
+    def compile(self, blocks: Sequence[ResidualBlock], layout: Layout) -> AbstractExecutable: ...
+
+
+def split_rows(vector: Array, counts: Sequence[tuple[int, int]]) -> Iterator[Array]:
+    """A vector of rows as one ``(residuals, points)`` matrix a block."""
+    start = 0
+    for residuals, points in counts:
+        stop = start + residuals * points
+        yield vector[start:stop].reshape(residuals, points)
+        start = stop

@@ -1,0 +1,311 @@
+"""The CPU device: tiles over threads, one dispatch an evaluation."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.linalg.blas import dsyrk, ssyrk
+from threadpoolctl import ThreadpoolController
+
+from pinnsolve.devices.base import (
+    AbstractDevice,
+    AbstractExecutable,
+    AbstractObjective,
+    Array,
+    BlockPoints,
+    NormalEquations,
+    ResidualBlock,
+    split_rows,
+)
+from pinnsolve.devices.cpu.kernel import BoundKernel, Kernel, build_kernels
+from pinnsolve.diff.residual import PROGRAMS
+from pinnsolve.diff.rewrite import rewrite
+from pinnsolve.errors import DeviceError
+from pinnsolve.diff.parameters import Layout
+from pinnsolve.options import Options
+
+JACOBIAN_COLUMNS = 2048  # points of J^T held at once
+EMPTY = {"float64": np.zeros(0), "float32": np.zeros(0, np.float32)}
+
+
+@dataclass(frozen=True)
+class CpuDevice(AbstractDevice):
+    """Generated numba kernels.
+
+    threads: how many, all usable cores by default. precision: "float64" or "float32" (everything
+    in the kernels; sums over threads and the interface stay float64).
+    """
+
+    threads: int = 0
+    precision: str = "float64"
+    name: str = "cpu"
+
+    def __post_init__(self) -> None:
+        if self.precision not in EMPTY:
+            raise DeviceError(f"precision must be float64 or float32, not {self.precision!r}")
+        if self.threads < 0:
+            raise DeviceError(f"threads must be positive, not {self.threads}")
+
+    def compile(self, blocks: Sequence[ResidualBlock], layout: Layout) -> CpuExecutable:
+        threads = self.threads or Options.from_environment().threads
+        return CpuExecutable(tuple(blocks), layout, threads, self.precision)
+
+
+class Team:
+    """Threads that run one part each; the caller is the first of them."""
+
+    def __init__(self, threads: int) -> None:
+        self.threads = threads
+        self.pool = ThreadPoolExecutor(threads - 1) if threads > 1 else None
+        self.blas = ThreadpoolController()
+
+    def run(self, part: Callable[[int], None]) -> None:
+        """part(k) for every thread k; BLAS inside stays single-threaded."""
+        with self.blas.limit(limits=1, user_api="blas"):
+            if self.pool is None:
+                part(0)
+                return
+            others = [self.pool.submit(part, k) for k in range(1, self.threads)]
+            part(0)
+            for other in others:
+                other.result()
+
+
+@dataclass(frozen=True)
+class CpuExecutable(AbstractExecutable):
+    blocks: tuple[ResidualBlock, ...]
+    layout: Layout
+    threads: int
+    precision: str
+    kernels: dict[str, list[Kernel]] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)  # spent on each program
+
+    @cached_property
+    def team(self) -> Team:
+        return Team(self.threads)
+
+    def bind(self, points: Sequence[BlockPoints]) -> CpuObjective:
+        return CpuObjective(self, tuple(points))
+
+    def program(self, name: str) -> list[Kernel]:
+        """The kernels of all blocks, built once a program."""
+        if name not in self.kernels:
+            nodes = [p.node for p in self.layout.parameters]
+            start = time.perf_counter()
+            self.kernels[name] = build_kernels(
+                [rewrite(PROGRAMS[name](block.residuals, nodes)) for block in self.blocks],
+                [self._rows(name, len(block.residuals)) for block in self.blocks],
+                self.layout,
+                self.precision,
+                Options.from_environment().cache,
+            )
+            self.seconds[name] = time.perf_counter() - start
+        return self.kernels[name]
+
+    @property
+    def compile_seconds(self) -> float:
+        return sum(self.seconds.values())
+
+    def _rows(self, program: str, residuals: int) -> dict[str, tuple[int, int]]:
+        """Output row and segment of each per-point output; the Jacobian keeps r as its last row."""
+        last = self.layout.size if program == "jacobian" else 0
+        rows = {f"row {j}": (last, j) for j in range(residuals)}
+        for j in range(residuals):
+            for k, start in enumerate(self.layout.offsets):
+                rows[f"jacobian {j} {k}"] = (start, j)
+        return rows
+
+
+class CpuObjective(AbstractObjective):
+    """All blocks at their points."""
+
+    def __init__(self, executable: CpuExecutable, points: tuple[BlockPoints, ...]) -> None:
+        self.executable, self.points = executable, points
+        self.layout = executable.layout
+        self.size = self.layout.size
+        self.counts = [
+            (len(b.residuals), p.count) for b, p in zip(executable.blocks, points, strict=True)
+        ]
+        self.rows = sum(m * n for m, n in self.counts)
+        self.dtype = np.dtype(executable.precision)
+        self.bound: dict[str, list[BoundKernel]] = {}
+        self.arenas: list[Array] = [np.zeros(0, self.dtype)] * executable.threads
+
+    def _kernels(self, program: str) -> list[BoundKernel]:
+        if program not in self.bound:
+            self.bound[program] = [
+                BoundKernel(kernel, points.named(), points.count)
+                for kernel, points in zip(
+                    self.executable.program(program), self.points, strict=True
+                )
+            ]
+            need = max(b.kernel.arena * b.tile for b in self.bound[program])
+            if need > self.arenas[0].size:
+                self.arenas = [np.zeros(need, self.dtype) for _ in self.arenas]
+        return self.bound[program]
+
+    def _checked(self, vector: Array, size: int, what: str) -> Array:
+        vector = np.asarray(vector, float)
+        if vector.shape != (size,):
+            raise DeviceError(f"{what} must have shape ({size},), got {vector.shape}")
+        return vector
+
+    def _part(self, thread: int, first: int, last: int) -> tuple[int, int]:
+        threads = self.executable.threads
+        count = last - first
+        return first + thread * count // threads, first + (thread + 1) * count // threads
+
+    # --- per-point rows ----------------------------------------------------------------------
+
+    def _rows(self, program: str, theta: Array, direction: Array | None = None) -> Array:
+        kernels = self._kernels(program)
+        outs = [np.empty((m, b.padded), self.dtype) for (m, _), b in
+                zip(self.counts, kernels, strict=True)]  # fmt: skip
+        for bound in kernels:
+            bound.set_parameters(theta, direction)
+        empty = EMPTY[self.dtype.name]
+
+        def part(thread: int) -> None:
+            for bound, out in zip(kernels, outs, strict=True):
+                first, last = self._part(thread, 0, bound.tiles)
+                bound.run(first, last, self.arenas[thread], out.ravel(), empty,
+                          0, first * bound.tile, bound.padded)  # fmt: skip
+
+        self.executable.team.run(part)
+        return np.concatenate([
+            out[:, :n].ravel() for out, (_, n) in zip(outs, self.counts, strict=True)
+        ]).astype(float, copy=False)  # fmt: skip
+
+    def residuals(self, theta: Array) -> Array:
+        return self._rows("residuals", self._checked(theta, self.size, "theta"))
+
+    def jvp(self, theta: Array, direction: Array) -> Array:
+        theta = self._checked(theta, self.size, "theta")
+        return self._rows("tangent", theta, self._checked(direction, self.size, "direction"))
+
+    # --- sums over points --------------------------------------------------------------------
+
+    def _sums(self, program: str, theta: Array) -> tuple[float, Array]:
+        kernels = self._kernels(program)
+        for bound in kernels:
+            bound.set_parameters(theta)
+        threads = self.executable.threads
+        sums = [
+            [np.zeros(b.kernel.sum_size, self.dtype) for b in kernels] for _ in range(threads)
+        ]
+        empty = EMPTY[self.dtype.name]
+
+        def part(thread: int) -> None:
+            for bound, total in zip(kernels, sums[thread], strict=True):
+                first, last = self._part(thread, 0, bound.tiles)
+                bound.run(first, last, self.arenas[thread], empty, total, 0, 0, 0)
+
+        self.executable.team.run(part)
+        loss, gradient = 0.0, np.zeros(self.size)
+        for k, bound in enumerate(kernels):
+            total = sum((s[k] for s in sums), np.zeros(bound.kernel.sum_size))
+            outputs = bound.epilogue(theta, total)
+            loss += float(outputs["loss"][0, 0]) if "loss" in outputs else 0.0
+            for p, (start, size) in enumerate(
+                zip(self.layout.offsets, self.layout.sizes, strict=True)
+            ):
+                if f"gradient {p}" in outputs:
+                    gradient[start : start + size] += outputs[f"gradient {p}"].ravel()
+        return loss, gradient
+
+    def loss_gradient(self, theta: Array) -> tuple[float, Array]:
+        return self._sums("gradient", self._checked(theta, self.size, "theta"))
+
+    def vjp(self, theta: Array, weights: Array) -> Array:
+        theta = self._checked(theta, self.size, "theta")
+        weights = self._checked(weights, self.rows, "weights")
+        for bound, part in zip(
+            self._kernels("transposed"), split_rows(weights, self.counts), strict=True
+        ):
+            bound.set_weights(part)
+        return self._sums("transposed", theta)[1]
+
+    # --- the Jacobian ------------------------------------------------------------------------
+
+    def _jacobian_chunks(self, theta: Array):
+        """Blocks of [J | r]^T, ``(size + 1, columns)``, and what each segment of columns holds:
+        (block, residual, first point, first column, columns). The array is reused."""
+        kernels = self._kernels("jacobian")
+        for bound in kernels:
+            bound.set_parameters(theta)
+        for chunk, columns in _chunks(kernels, [m for m, _ in self.counts]):
+            out = np.zeros((self.size + 1, columns), self.dtype)
+            self._fill(kernels, chunk, out)
+            segments = [
+                (k, j, first * kernels[k].tile, column + j * length, length)
+                for k, first, _, column, length in chunk
+                for j in range(self.counts[k][0])
+            ]
+            yield out, segments
+
+    def _fill(self, kernels: list[BoundKernel], chunk: list, out: Array) -> None:
+        empty = EMPTY[self.dtype.name]
+        flat = out.ravel()
+
+        def part(thread: int) -> None:
+            for k, first, last, column, length in chunk:
+                own, end = self._part(thread, first, last)
+                start = column + (own - first) * kernels[k].tile
+                kernels[k].run(own, end, self.arenas[thread], flat, empty,
+                               out.shape[1], start, length)  # fmt: skip
+
+        self.executable.team.run(part)
+
+    def normal_equations(self, theta: Array) -> NormalEquations:
+        theta = self._checked(theta, self.size, "theta")
+        total = np.zeros((self.size + 1, self.size + 1), self.dtype, order="F")
+        rank_update: Any = dsyrk if self.dtype == np.float64 else ssyrk
+        for out, _ in self._jacobian_chunks(theta):
+            total = rank_update(1.0, out.T, beta=1.0, c=total, trans=1, overwrite_c=1)
+        matrix = total[:-1, :-1]
+        matrix = np.triu(matrix) + np.triu(matrix, 1).T
+        return NormalEquations(
+            matrix.astype(float, copy=False), total[:-1, -1].astype(float), float(total[-1, -1])
+        )
+
+    def jacobian(self, theta: Array) -> Array:
+        theta = self._checked(theta, self.size, "theta")
+        starts = np.cumsum([0, *(m * n for m, n in self.counts)])
+        whole = np.zeros((self.rows, self.size))
+        for out, segments in self._jacobian_chunks(theta):
+            for k, j, first, column, length in segments:
+                n = self.counts[k][1]
+                count = min(length, n - first)
+                row = starts[k] + j * n + first
+                whole[row : row + count] = out[:-1, column : column + count].T
+        return whole
+
+
+def _chunks(kernels: Sequence[BoundKernel], residuals: Sequence[int]):
+    """Cut the tiles of all blocks into pieces (block, first, last, column, segment length) that
+    fill about JACOBIAN_COLUMNS columns together."""
+    chunk: list[tuple[int, int, int, int, int]] = []
+    column = 0
+    for k, (bound, m) in enumerate(zip(kernels, residuals, strict=True)):
+        first, tile = 0, bound.tile
+        while first < bound.tiles:
+            room = (JACOBIAN_COLUMNS - column) // (m * tile)
+            if room <= 0:
+                if chunk:
+                    yield chunk, column
+                    chunk, column = [], 0
+                    continue
+                room = 1
+            last = min(bound.tiles, first + room)
+            length = (last - first) * tile
+            chunk.append((k, first, last, column, length))
+            column += m * length
+            first = last
+    if chunk:
+        yield chunk, column

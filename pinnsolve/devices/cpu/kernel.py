@@ -1,0 +1,227 @@
+"""A kernel: one program of one block, compiled, and bound to points.
+
+The arrays of a run: D point data ``[column][point]``, U uniform values, S the arena of a thread,
+O per-point outputs, A sums over points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+
+from pinnsolve.devices.cpu.buffers import allocate
+from pinnsolve.devices.cpu.emit import Call, emit
+from pinnsolve.devices.cpu.jit import program
+from pinnsolve.devices.cpu.lower import Lowered, lower
+from pinnsolve.devices.cpu.stages import VARYING, Stages, cut
+from pinnsolve.diff.evaluate import evaluate
+from pinnsolve.diff.graph import Graph, Node, topological
+from pinnsolve.diff.parameters import Layout
+
+Array = np.ndarray[Any, np.dtype[Any]]
+ARENA = 48 * 1024  # numbers; a tile is chosen so that its buffers stay near the core
+TILES = (256, 128, 64, 32, 16)
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """Compiled code of one block and the tables to run it with any points."""
+
+    stages: Stages
+    lowered: Lowered
+    calls: tuple[Call, ...]
+    functions: tuple[int, ...]  # which function each call runs
+    offsets: tuple[int, ...]  # of the buffers, in points
+    arena: int  # points
+    layout: Layout
+    uniform_offsets: Mapping[Node, int]
+    uniform_size: int
+    sum_offsets: Mapping[Node, int]
+    sum_size: int
+    run: Any
+    dtype: str
+
+    def tile(self, points: int) -> int:
+        """Points of a tile: few enough that the arena stays near the core, whole eighths."""
+        fitting = next((t for t in TILES if t * self.arena <= ARENA), TILES[-1])
+        return min(fitting, -(-points // 8) * 8)
+
+    def table(self, points: int, tile: int) -> Array:
+        """One row a call: the function and its cells."""
+        width = max((1 + sum(map(_cells, call.operands)) for call in self.calls), default=1)
+        table = np.zeros((len(self.calls), width), np.int64)
+        for row, call, function in zip(table, self.calls, self.functions, strict=True):
+            cells = [function]
+            for operand in call.operands:
+                cells += self._cells_of(operand, points, tile)
+            row[: len(cells)] = cells
+        return table
+
+    def _cells_of(self, operand: Any, points: int, tile: int) -> list[int]:
+        kind, value = operand
+        match kind:
+            case "D":
+                return [value * points, points]
+            case "S":
+                stride = value.blocks * tile
+                start = self.offsets[value.index] * tile
+                return [start + value.block * tile + value.feature * stride, stride]
+            case "O":
+                return list(value)
+            case "U":
+                return [self.uniform_offsets[value]]
+        return [self.sum_offsets[value]]
+
+
+def _cells(operand: Any) -> int:
+    return 2 if operand[0] in ("D", "S", "O") else 1
+
+
+def build_kernels(
+    graphs: Sequence[Graph],
+    rows: Sequence[dict[str, tuple[int, int]]],
+    layout: Layout,
+    dtype: str,
+    cache_folder: Path,
+) -> list[Kernel]:
+    """Lower and emit every block; one compiled program holds the loops of all."""
+    stages = [cut(graph) for graph in graphs]
+    lowered = [lower(s, r) for s, r in zip(stages, rows, strict=True)]
+    calls = [emit(block) for block in lowered]
+    texts = list(dict.fromkeys(call.text for block in calls for call in block))
+    run = compiled(program(texts, dtype, cache_folder), dtype)
+    number = {text: k for k, text in enumerate(texts)}
+    kernels = []
+    for s, low, block in zip(stages, lowered, calls, strict=True):
+        sizes = [features * blocks for features, blocks in low.buffers]
+        offsets, arena = allocate(block, sizes)
+        kernels.append(
+            Kernel(
+                s,
+                low,
+                tuple(block),
+                tuple(number[call.text] for call in block),
+                tuple(offsets),
+                arena,
+                layout,
+                *_uniform_offsets(s.uniform, layout),
+                *_offsets(s.sums),
+                run,
+                dtype,
+            )
+        )
+    return kernels
+
+
+def compiled(run: Any, dtype: str) -> Any:
+    """The driver with its machine code made, or loaded from the cache, now."""
+    real = numba.from_dtype(np.dtype(dtype))[::1]
+    run.compile((numba.int64[:, ::1], *[numba.int64] * 3, *[real] * 5, *[numba.int64] * 3))
+    return run
+
+
+def _offsets(nodes: Sequence[Node], start: int = 0) -> tuple[dict[Node, int], int]:
+    found = {}
+    for node in nodes:
+        found[node] = start
+        start += node.shape.rows * node.columns
+    return found, start
+
+
+def _uniform_offsets(nodes: Sequence[Node], layout: Layout) -> tuple[dict[Node, int], int]:
+    """Parameters and directions lie in the flat vectors that head U; the rest follows."""
+    starts = dict(zip(layout.parameters, layout.offsets, strict=True))
+    leaves = {
+        node: starts[node.attributes[0]] + (layout.size if node.primitive == "direction" else 0)  # type: ignore[index]
+        for node in nodes
+        if node.primitive in ("parameter", "direction")
+    }
+    others, size = _offsets([n for n in nodes if n not in leaves], 2 * layout.size)
+    return {**leaves, **others}, size
+
+
+class BoundKernel:
+    """A kernel with its point data: padded to whole tiles, with row scale 0 on the padding."""
+
+    def __init__(self, kernel: Kernel, inputs: Mapping[str, Array], points: int) -> None:
+        self.kernel = kernel
+        self.points = points
+        self.tile = kernel.tile(points)
+        self.tiles = -(-points // self.tile)
+        self.padded = self.tiles * self.tile
+        self.table = kernel.table(self.padded, self.tile)
+        self.data = np.zeros((sum(n.columns for n in kernel.lowered.data), self.padded), kernel.dtype)
+        self._fill_data(inputs)
+        self.uniform = np.zeros(kernel.uniform_size, kernel.dtype)
+        self.varying = [n for n in kernel.uniform_offsets
+                        if n.primitive not in ("parameter", "direction")]
+        constant = [n for n in self.varying if not _depends_on_parameters(n)]
+        self._fill_uniform(constant, evaluate(constant, {}))
+        self.varying = [n for n in self.varying if n not in constant]
+        self.leaves = {n for n in topological(self.varying) if n.primitive == "direction"}
+        self.flat = np.empty(0)
+
+    def _fill_data(self, inputs: Mapping[str, Array]) -> None:
+        nodes = [n for n in self.kernel.lowered.data if n.primitive != "input"
+                 or n.attributes[0] not in VARYING]
+        for node, value in zip(nodes, evaluate(nodes, inputs), strict=True):
+            start = self.kernel.lowered.places[node].index
+            rows = self.data[start : start + node.columns]
+            rows[:, : self.points] = value.T
+            rows[:, self.points :] = rows[:, self.points - 1 : self.points]
+            if _is_scale(node):
+                rows[:, self.points :] = 0
+
+    def _fill_uniform(self, nodes: Sequence[Node], values: Sequence[Array]) -> None:
+        for node, value in zip(nodes, values, strict=True):
+            start = self.kernel.uniform_offsets[node]
+            self.uniform[start : start + value.size] = value.ravel()
+
+    def set_parameters(self, theta: Array, direction: Array | None = None) -> None:
+        size = self.kernel.layout.size
+        self.uniform[:size] = theta
+        if direction is not None:
+            self.uniform[size : 2 * size] = direction
+        if self.varying:
+            values: dict[Any, Array] = dict(self.kernel.layout.views(theta))
+            if direction is not None:
+                views = self.kernel.layout.views(direction)
+                values |= {n: views[n.attributes[0]] for n in self.leaves}  # type: ignore[index]
+            self._fill_uniform(self.varying, evaluate(self.varying, values))
+
+    def set_weights(self, weights: Array) -> None:
+        """Point data of this evaluation, ``(residuals, points)``."""
+        for node in self.kernel.lowered.data:
+            if node.primitive == "input" and node.attributes[0] in VARYING:
+                start = self.kernel.lowered.places[node].index
+                self.data[start : start + node.columns, : self.points] = weights
+                self.data[start : start + node.columns, self.points :] = 0
+
+    def run(self, first: int, last: int, arena: Array, out: Array, sums: Array,
+            stride: int, column: int, segment: int) -> None:  # fmt: skip
+        if first < last:
+            self.kernel.run(self.table, first, last, self.tile // 8, self.data.ravel(), self.uniform, arena,
+                            out, sums, stride, column, segment)  # fmt: skip
+
+    def epilogue(self, theta: Array, sums: Array) -> dict[str, Array]:
+        """Named outputs that are the same for all points, from the sums."""
+        values: dict[Any, Array] = dict(self.kernel.layout.views(theta))
+        for node, start in self.kernel.sum_offsets.items():
+            shape = (node.shape.rows, node.columns)
+            values[node] = sums[start : start + shape[0] * shape[1]].reshape(shape)
+        names = self.kernel.stages.epilogue
+        return dict(zip(names, evaluate(names.values(), values), strict=True))
+
+
+def _depends_on_parameters(node: Node) -> bool:
+    return any(n.primitive in ("parameter", "direction") for n in topological([node]))
+
+
+def _is_scale(node: Node) -> bool:
+    """Whether data carries a row scale, which padding must not."""
+    return any(n.primitive == "input" and n.attributes[0] == "scale" for n in topological([node]))

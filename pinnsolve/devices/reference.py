@@ -1,0 +1,126 @@
+"""The reference device: the numpy interpreter. Slow, and the meaning of every other device."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from pinnsolve.devices.base import (
+    AbstractDevice,
+    AbstractExecutable,
+    AbstractObjective,
+    Array,
+    BlockPoints,
+    NormalEquations,
+    ResidualBlock,
+    split_rows,
+)
+from pinnsolve.diff.evaluate import evaluate
+from pinnsolve.diff.graph import Graph
+from pinnsolve.diff.residual import PROGRAMS, direction
+from pinnsolve.diff.rewrite import rewrite
+from pinnsolve.diff.parameters import Layout
+
+
+@dataclass(frozen=True)
+class ReferenceDevice(AbstractDevice):
+    """Interprets the same final graphs that the other devices compile."""
+
+    name: str = "reference"
+
+    def compile(self, blocks: Sequence[ResidualBlock], layout: Layout) -> ReferenceExecutable:
+        return ReferenceExecutable(tuple(blocks), layout)
+
+
+@dataclass(frozen=True)
+class ReferenceExecutable(AbstractExecutable):
+    blocks: tuple[ResidualBlock, ...]
+    layout: Layout
+
+    @property
+    def compile_seconds(self) -> float:
+        return 0.0
+
+    def bind(self, points: Sequence[BlockPoints]) -> ReferenceObjective:
+        return ReferenceObjective(self, tuple(points))
+
+    @cached_property
+    def programs(self) -> dict[str, list[Graph]]:
+        nodes = [p.node for p in self.layout.parameters]
+        return {
+            name: [rewrite(build(block.residuals, nodes)) for block in self.blocks]
+            for name, build in PROGRAMS.items()
+        }
+
+
+class ReferenceObjective(AbstractObjective):
+    def __init__(self, executable: ReferenceExecutable, points: tuple[BlockPoints, ...]) -> None:
+        self.executable, self.points = executable, points
+        self.layout = executable.layout
+        self.size = self.layout.size
+        counts = [(len(b.residuals), p.count) for b, p in zip(executable.blocks, points, strict=True)]
+        self.counts = counts
+        self.rows = sum(m * n for m, n in counts)
+
+    def _run(self, program: str, theta: Array, block: int, more: dict | None = None) -> dict:
+        graph = self.executable.programs[program][block]
+        leaves = {**self.points[block].named(), **self.layout.views(theta), **(more or {})}
+        return dict(
+            zip(graph.outputs, evaluate(graph.outputs.values(), leaves), strict=True)
+        )
+
+    def _rows(self, program: str, theta: Array, more: dict | None = None) -> Array:
+        found = []
+        for block, (residuals, count) in enumerate(self.counts):
+            outputs = self._run(program, theta, block, more)
+            for j in range(residuals):
+                found.append(np.broadcast_to(outputs[f"row {j}"], (count, 1))[:, 0])
+        return np.concatenate(found)
+
+    def residuals(self, theta: Array) -> Array:
+        return self._rows("residuals", theta)
+
+    def loss_gradient(self, theta: Array) -> tuple[float, Array]:
+        loss, gradient = 0.0, np.zeros(self.size)
+        for block in range(len(self.counts)):
+            outputs = self._run("gradient", theta, block)
+            loss += float(outputs["loss"][0, 0])
+            gradient += self._flat(outputs)
+        return loss, gradient
+
+    def _flat(self, outputs: dict) -> Array:
+        flat = np.zeros(self.size)
+        for k, (start, size) in enumerate(zip(self.layout.offsets, self.layout.sizes, strict=True)):
+            if f"gradient {k}" in outputs:
+                flat[start : start + size] = outputs[f"gradient {k}"].ravel()
+        return flat
+
+    def jacobian(self, theta: Array) -> Array:
+        blocks = []
+        for block, (residuals, count) in enumerate(self.counts):
+            outputs = self._run("jacobian", theta, block)
+            rows = np.zeros((residuals, count, self.size))
+            for j in range(residuals):
+                for k, start in enumerate(self.layout.offsets):
+                    value = outputs.get(f"jacobian {j} {k}")
+                    if value is not None:
+                        rows[j, :, start : start + self.layout.sizes[k]] = value
+            blocks.append(rows.reshape(-1, self.size))
+        return np.concatenate(blocks)
+
+    def normal_equations(self, theta: Array) -> NormalEquations:
+        jacobian, rows = self.jacobian(theta), self.residuals(theta)
+        return NormalEquations(jacobian.T @ jacobian, jacobian.T @ rows, float(rows @ rows))
+
+    def jvp(self, theta: Array, direction_: Array) -> Array:
+        views = self.layout.views(direction_)
+        return self._rows("tangent", theta, {direction(p.node): v for p, v in views.items()})
+
+    def vjp(self, theta: Array, weights: Array) -> Array:
+        total = np.zeros(self.size)
+        for block, part in enumerate(split_rows(weights, self.counts)):
+            total += self._flat(self._run("transposed", theta, block, {"weight": part.T}))
+        return total

@@ -1,0 +1,174 @@
+"""Residual graphs: the System, a Plan and approximators become nodes, and those become programs.
+
+A block's points enter as ``site0``, ``site1``, ... (physical coordinates, ``(n, d)``), its row
+scales as ``scale`` ``(n, m)``: row i of residual j is multiplied by it, so that the loss is the
+plain sum of squares of all rows and padding has scale 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+
+from pinnsolve.diff import functions as ops
+from pinnsolve.diff.freeze import freeze
+from pinnsolve.diff.graph import Graph, Node, Operand, make
+from pinnsolve.diff.plan import Basis, BlockPlan
+from pinnsolve.diff.reverse import reverse
+from pinnsolve.diff.taylor import Algebra, Channels, sweep, tangent
+from pinnsolve.pde.coordinates import Coordinate
+from pinnsolve.pde.system import Block, Jet, System
+
+
+@dataclass(frozen=True)
+class Approximator:
+    """Fields and the function of the coordinates, ``(n, d) -> (n, fields)``, that stands for them."""
+
+    fields: tuple[str, ...]
+    function: Callable[[Node], Node]
+
+
+def residual_nodes(
+    system: System, block: Block, plan: BlockPlan, approximators: Sequence[Approximator]
+) -> list[Node]:
+    """Each residual of the block at its points, ``(n, 1)``, in the units of the equations."""
+    sites = [ops.input_points(f"site{s}", system.dimension) for s in range(len(block.sites))]
+    symbols: dict[object, Node] = _coordinate_nodes(system, block, sites)
+    channels: dict[tuple[str, int], tuple[Basis, list[Node | None]]] = {}
+    for s, row in enumerate(plan.bases):
+        for basis, approximator in zip(row, approximators, strict=True):
+            if basis is not None:
+                values = field_channels(basis, approximator, sites[s], symbols)
+                for field, columns in values.items():
+                    channels[field, s] = (basis, columns)
+    residuals = []
+    for planned in plan.residuals:
+        for jet in planned.expression.atoms(Jet):
+            basis, columns = channels[jet.field, jet.site]
+            value = columns[basis.pivots.index(tuple(jet.orders))]
+            symbols[jet] = ops.constant(0.0) if value is None else value
+        total = freeze(planned.expression, symbols)  # type: ignore[arg-type]
+        for part in planned.linear:
+            basis, columns = channels[part.field, part.site]
+            for q, factor in basis.coordinates(part.operator):
+                if columns[q] is not None:
+                    total = total + freeze(factor, symbols) * columns[q]  # type: ignore[arg-type]
+        residuals.append(total if total.points else total * ops.ones(sites[0]))
+    return residuals
+
+
+def _coordinate_nodes(
+    system: System, block: Block, sites: Sequence[Node]
+) -> dict[object, Node]:
+    """Each free coordinate as a column of the first site where it is free."""
+    return {
+        coordinate: ops.column(node, j)
+        for site, node in reversed(list(zip(block.sites, sites, strict=True)))
+        for j, coordinate in enumerate(system.coordinates)
+        if isinstance(site[j], Coordinate)
+    }
+
+
+def field_channels(
+    basis: Basis, approximator: Approximator, points: Node, symbols: dict[object, Node]
+) -> dict[str, list[Node | None]]:
+    """Per field, the value of every channel of the basis at the points."""
+
+    def coefficient(value: object) -> Operand:
+        return freeze(value, symbols)  # type: ignore[arg-type]
+
+    products = tuple(
+        tuple((i, j, coefficient(m)) for i, j, m in terms) for terms in basis.products()
+    )
+    algebra = Algebra(tuple(map(str, basis.pivots)), products, basis.order)
+    seeds: Channels = (points, *(_seed(o, coefficient) for o in basis.operators[1:]))
+    (result,) = sweep([approximator.function(points)], algebra, {points: seeds})
+    return {
+        field: [None if value is None else ops.column(value, j) for value in result]
+        for j, field in enumerate(approximator.fields)
+    }
+
+
+def _seed(operator, coefficient) -> Node | None:
+    """The operator applied to the coordinates themselves: its first-order coefficients."""
+    dimension = len(next(iter(operator)))
+    units = [tuple(int(i == j) for i in range(dimension)) for j in range(dimension)]
+    values = [coefficient(operator.get(unit, 0)) for unit in units]
+    numbers = [ops.number_of(value) for value in values]
+    if all(number == 0 for number in numbers):
+        return None
+    if all(number is not None for number in numbers):
+        return ops.constant([numbers])
+    return ops.concatenate([v if isinstance(v, Node) else ops.constant(v) for v in values])
+
+
+# --- the programs that a device compiles -----------------------------------------------------
+
+
+def direction(parameter: Node) -> Node:
+    """The leaf that carries a direction in the space of a parameter."""
+    return make("direction", (), parameter.attributes, parameter.shape)
+
+
+def _scaled(residuals: Sequence[Node]) -> list[Node]:
+    scales = ops.input_points("scale", len(residuals))
+    return [ops.column(scales, j) * r for j, r in enumerate(residuals)]
+
+
+def residual_program(residuals: Sequence[Node], parameters: Sequence[Node]) -> Graph:
+    """Outputs ``row j``: scaled residual j, ``(n, 1)``."""
+    return Graph({f"row {j}": r for j, r in enumerate(_scaled(residuals))})
+
+
+def gradient_program(residuals: Sequence[Node], parameters: Sequence[Node]) -> Graph:
+    """Outputs ``loss``, the sum of squares, and ``gradient k`` by parameter, shaped like it."""
+    rows = _scaled(residuals)
+    squares = [ops.sum_points(r * r) for r in rows]
+    loss = squares[0]
+    for square in squares[1:]:
+        loss = loss + square
+    return Graph({"loss": loss, **_by_parameter({r: 2 * r for r in rows}, parameters)})
+
+
+def transposed_program(residuals: Sequence[Node], parameters: Sequence[Node]) -> Graph:
+    """J^T w for point data ``weight`` ``(n, m)``; outputs ``gradient k``."""
+    weights = ops.input_points("weight", len(residuals))
+    rows = _scaled(residuals)
+    return Graph(_by_parameter({r: ops.column(weights, j) for j, r in enumerate(rows)}, parameters))
+
+
+def _by_parameter(cotangents: dict[Node, Node], parameters: Sequence[Node]) -> dict[str, Node]:
+    found = reverse(cotangents, parameters)
+    return {f"gradient {k}": g for k, g in enumerate(found) if g is not None}
+
+
+def tangent_program(residuals: Sequence[Node], parameters: Sequence[Node]) -> Graph:
+    """J v for the directions v of the parameters; outputs ``row j``."""
+    rows = tangent(_scaled(residuals), {p: direction(p) for p in parameters})
+    zero = ops.input_points("scale", len(residuals))
+    return Graph(
+        {f"row {j}": 0 * ops.column(zero, j) if r is None else r for j, r in enumerate(rows)}
+    )
+
+
+def jacobian_program(residuals: Sequence[Node], parameters: Sequence[Node]) -> Graph:
+    """Outputs ``row j`` and ``jacobian j k``: per point, d row j / d parameter k, flattened."""
+    outputs: dict[str, Node] = {}
+    for j, row in enumerate(_scaled(residuals)):
+        outputs[f"row {j}"] = row
+        for k, g in enumerate(reverse({row: ops.constant(1.0)}, parameters, per_point=True)):
+            if g is not None:
+                outputs[f"jacobian {j} {k}"] = g
+    return Graph(outputs)
+
+
+PROGRAMS = {
+    "residuals": residual_program,
+    "gradient": gradient_program,
+    "transposed": transposed_program,
+    "tangent": tangent_program,
+    "jacobian": jacobian_program,
+}
+
+__all__ = ["PROGRAMS", "Approximator", "direction", "field_channels", "residual_nodes"]

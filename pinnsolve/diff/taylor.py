@@ -1,0 +1,157 @@
+"""Taylor sweeps: one pass that carries every derivative a residual needs.
+
+The derivatives carried form a *channel algebra*. Let V be a space of constant-coefficient
+differential operators closed under differentiation of their symbols (V contains 1, d_x,
+d_t - nu d_xx, say). Then the values (q u)(x), q in V, of a product follow from those of the
+factors by the Leibniz rule, q(u v) = sum_ij m^q_ij (q_i u)(q_j v), so they are the coordinates of u
+in a commutative, nilpotent algebra. Truncated Taylor series in one or more directions, the forward
+Laplacian and dual numbers are the special cases; :mod:`pinnsolve.diff.plan` picks the smallest.
+
+A function of one value z = z_0 + N, N nilpotent, is f(z) = sum_k f^(k)(z_0) N^k / k!
+(Griewank and Walther, Evaluating Derivatives, 2008, ch. 13, for the univariate case).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pinnsolve.diff import functions as ops
+from pinnsolve.diff.graph import Node, Operand, topological
+from pinnsolve.diff.primitives import PRIMITIVES
+from pinnsolve.errors import GraphError
+
+Channels = tuple[Node | None, ...]  # None is a channel that is identically zero
+
+
+@dataclass(frozen=True)
+class Algebra:
+    """Channels and their product.
+
+    names: one label a channel; channel 0 is the value itself.
+    products: per channel q, the terms (i, j, m) of q(u v) = sum m (q_i u)(q_j v).
+    order: the largest k with N^k != 0.
+    """
+
+    names: tuple[str, ...]
+    products: tuple[tuple[tuple[int, int, Operand], ...], ...]
+    order: int
+
+    @property
+    def size(self) -> int:
+        return len(self.names)
+
+
+DUAL = Algebra(("value", "tangent"), (((0, 0, 1),), ((0, 1, 1), (1, 0, 1))), 1)
+
+
+def sweep(
+    roots: Sequence[Node], algebra: Algebra, seeds: Mapping[Node, Channels]
+) -> list[Channels]:
+    """The channels of each root, given those of the seeds; all other leaves are constant."""
+    constant = (None,) * (algebra.size - 1)
+    known: dict[Node, Channels] = dict(seeds)
+    for node in _above(roots, seeds):
+        arguments = [known[argument] for argument in node.args]
+        if all(channel is None for channels in arguments for channel in channels[1:]):
+            known[node] = (node, *constant)
+        else:
+            known[node] = _rule(node, arguments, algebra)
+    return [known[root] for root in roots]
+
+
+def _above(roots: Sequence[Node], seeds: Mapping[Node, Channels]) -> list[Node]:
+    return [node for node in topological(roots) if node not in seeds]
+
+
+def _rule(node: Node, arguments: list[Channels], algebra: Algebra) -> Channels:
+    match PRIMITIVES[node.primitive].kind:
+        case "elementwise":
+            return _compose(node, arguments[0], algebra)
+        case "linear":
+            rest = [_linear(node, [a[q] for a in arguments]) for q in range(1, algebra.size)]
+            return (node, *rest)
+        case "bilinear":
+            first, second = arguments
+
+            def product(x: Node, y: Node) -> Node:
+                return ops.apply(node.primitive, node.attributes, (x, y))
+
+            rest = [
+                _sum(_terms(first, second, algebra.products[q], product))
+                for q in range(1, algebra.size)
+            ]
+            return (node, *rest)
+    raise GraphError(f"{node.primitive} has no Taylor rule")
+
+
+def _linear(node: Node, arguments: list[Node | None]) -> Node | None:
+    if all(argument is None for argument in arguments):
+        return None
+    if node.primitive == "add":
+        return _sum([argument for argument in arguments if argument is not None])
+    filled = [
+        ops.constant([[0.0] * like.columns]) if argument is None else argument
+        for argument, like in zip(arguments, node.args, strict=True)
+    ]
+    return ops.apply(node.primitive, node.attributes, filled)
+
+
+def _sum(terms: list[Node]) -> Node | None:
+    total = None
+    for term in terms:
+        total = term if total is None else ops.add(total, term)
+    return total
+
+
+def _terms(first: Channels, second: Channels, terms, product) -> list[Node]:
+    """m * product(first_i, second_j) over the terms; equal pairs of a symmetric product meet."""
+    found: dict[Node, Operand] = {}
+    for i, j, m in terms:
+        x, y = first[i], second[j]
+        if x is None or y is None:
+            continue
+        value = product(x, y)
+        if value in found:
+            found[value] = ops.add(found[value], m)
+        else:
+            found[value] = m
+    return [ops.multiply(m, value) for value, m in found.items()]
+
+
+def _compose(node: Node, z: Channels, algebra: Algebra) -> Channels:
+    """f(z_0 + N) = f(z_0) + sum_k f^(k)(z_0) N^k / k!."""
+    assert z[0] is not None
+    nilpotent: Channels = (None, *z[1:])
+    totals: list[list[Node]] = [[] for _ in z]
+    power = nilpotent
+    for k, factor in enumerate(_derivatives(node, algebra.order), start=1):
+        if k > 1:
+            power = tuple(
+                _sum(_terms(nilpotent, power, algebra.products[q], ops.multiply))
+                for q in range(algebra.size)
+            )
+        if factor is None or all(channel is None for channel in power):
+            break
+        for q, channel in enumerate(power):
+            if channel is not None:
+                totals[q].append(factor * ops.scale(1 / math.factorial(k), channel))
+    return (node, *(_sum(terms) for terms in totals[1:]))
+
+
+def _derivatives(node: Node, order: int) -> list[Node | None]:
+    """f', f'', ... as expressions in the argument and the value."""
+    (x,) = node.args
+    rule = PRIMITIVES[node.primitive].derivative
+    assert rule is not None
+    found: list[Node | None] = [rule(node.attributes, x, node)]
+    while len(found) < order and found[-1] is not None:
+        found.append(tangent([found[-1]], {x: ops.constant(1.0)})[0])
+    return found
+
+
+def tangent(roots: Sequence[Node], directions: Mapping[Node, Node]) -> list[Node | None]:
+    """Forward mode: derivatives of the roots when each seed moves along its direction."""
+    seeds: dict[Node, Channels] = {node: (node, along) for node, along in directions.items()}
+    return [channels[1] for channels in sweep(roots, DUAL, seeds)]

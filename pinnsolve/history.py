@@ -1,0 +1,125 @@
+"""What training has seen: one `Record` per report, collected in a `History`.
+
+Invariant: both are frozen; `History.from_arrays(history.to_arrays())` gives the same history back.
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pinnsolve.errors import FileError
+
+NUMBERS = ("step", "seconds", "loss", "held_out", "damping")
+
+
+@dataclass(frozen=True)
+class Record:
+    """The state of training after one step.
+
+    Attributes:
+        step: optimizer steps taken so far.
+        seconds: training time so far, compilation not counted.
+        loss: the sum that the optimizer lowers.
+        losses: the part of `loss` due to each equation, in the order of the residual names.
+        held_out: root mean square of all residuals on points never trained on; None when not
+            measured at this step.
+        stage: the optimizer at work, such as ``"LevenbergMarquardt"``.
+        damping: the optimizer's damping or step length where it has one.
+    """
+
+    step: int
+    seconds: float
+    loss: float
+    losses: tuple[float, ...] = ()
+    held_out: float | None = None
+    stage: str = ""
+    damping: float | None = None
+
+
+@dataclass(frozen=True)
+class History:
+    """Records in the order of time; a sequence that also gives its columns as arrays.
+
+    >>> history = History((Record(0, 0.0, 2.0), Record(1, 0.1, 0.5)))
+    >>> [float(loss) for loss in history.column("loss")]
+    [2.0, 0.5]
+    """
+
+    records: tuple[Record, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    def __iter__(self) -> Iterator[Record]:
+        return iter(self.records)
+
+    def __getitem__(self, index: int) -> Record:
+        return self.records[index]
+
+    def append(self, record: Record) -> "History":
+        """A longer history; this one stays as it is."""
+        return History((*self.records, record))
+
+    def column(self, name: str) -> NDArray[np.float64]:
+        """The numbers of one name (see `NUMBERS`) as an array (n,); a missing one is nan."""
+        if name not in NUMBERS:
+            raise KeyError(f"a history has no column {name!r}; it has {', '.join(NUMBERS)}, losses")
+        values = [getattr(record, name) for record in self.records]
+        return np.array([math.nan if v is None else v for v in values], dtype=np.float64)
+
+    @property
+    def losses(self) -> NDArray[np.float64]:
+        """The loss of each equation, an array (n, number of equations)."""
+        width = max((len(record.losses) for record in self.records), default=0)
+        table = np.full((len(self.records), width), np.nan)
+        for row, record in zip(table, self.records, strict=True):
+            row[: len(record.losses)] = record.losses
+        return table
+
+    @property
+    def stages(self) -> tuple[str, ...]:
+        """The optimizers that were at work, each once, in the order of use."""
+        return tuple(dict.fromkeys(record.stage for record in self.records if record.stage))
+
+    def to_arrays(self) -> dict[str, NDArray[np.generic]]:
+        """The history as plain arrays, for a file. The name of each stage is stored once."""
+        arrays: dict[str, NDArray[np.generic]] = {name: self.column(name) for name in NUMBERS}
+        arrays["losses"] = self.losses
+        names = list(dict.fromkeys(record.stage for record in self.records))
+        arrays["stage"] = np.array([names.index(record.stage) for record in self], dtype=np.int64)
+        arrays["stage_names"] = np.array([name.encode() for name in names], dtype=np.bytes_)
+        return arrays
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[np.generic]]) -> "History":
+        """Inverse of `to_arrays`.
+
+        Raises:
+            FileError: a column is missing or its length differs from the others.
+        """
+        expected = (*NUMBERS, "losses", "stage", "stage_names")
+        missing = [name for name in expected if name not in arrays]
+        if missing:
+            raise FileError(f"the history has no column {', '.join(missing)}")
+        lengths = {len(arrays[name]) for name in expected if name != "stage_names"}
+        if len(lengths) > 1:
+            raise FileError(f"the columns of the history differ in length: {sorted(lengths)}")
+        names = [bytes(name).decode() for name in arrays["stage_names"]]
+        columns = [arrays[name].tolist() for name in (*NUMBERS, "losses", "stage")]
+        return cls(tuple(_record(row, names) for row in zip(*columns, strict=True)))
+
+
+def _record(row: tuple, names: list[str]) -> Record:
+    step, seconds, loss, held_out, damping, losses, stage = row
+    return Record(
+        step=int(step),
+        seconds=seconds,
+        loss=loss,
+        losses=tuple(losses),
+        held_out=None if math.isnan(held_out) else held_out,
+        stage=names[stage],
+        damping=None if math.isnan(damping) else damping,
+    )

@@ -1,0 +1,223 @@
+"""What an optimizer is, what it asks of an objective, and how its state becomes arrays.
+
+Invariant: a state is a frozen record of arrays, floats and integers whose parameters and loss are
+finite; `step` never changes a state, it returns the next one, so a run resumes bit for bit from
+saved arrays.
+"""
+
+from __future__ import annotations
+
+import typing
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pinnsolve.errors import OptimizerError
+
+if TYPE_CHECKING:
+    from pinnsolve.optim.chain import Chain
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class NormalEquations:
+    """J'J (size, size), full and symmetric; J'r (size,); and the loss r'r at the same place."""
+
+    matrix: Matrix
+    vector: Vector
+    loss: float
+
+
+class AbstractObjective(Protocol):
+    """A sum of squares, loss(theta) = r(theta)'r(theta), whose rows already carry their weights.
+
+    A method may return NaN or infinity; it may not raise for a bad `theta`. Returned arrays are the
+    caller's: the objective does not write to them again, nor the optimizer to `theta`.
+    """
+
+    @property
+    def size(self) -> int:
+        """Number of parameters."""
+        ...
+
+    @property
+    def rows(self) -> int:
+        """Number of residuals."""
+        ...
+
+    def residuals(self, theta: Vector) -> Vector:
+        """r, shape (rows,)."""
+        ...
+
+    def loss_gradient(self, theta: Vector) -> tuple[float, Vector]:
+        """r'r and its gradient 2 J'r, shape (size,)."""
+        ...
+
+    def normal_equations(self, theta: Vector) -> NormalEquations:
+        """J'J, J'r and r'r."""
+        ...
+
+    def jacobian(self, theta: Vector) -> Matrix:
+        """J, shape (rows, size)."""
+        ...
+
+    def jvp(self, theta: Vector, v: Vector) -> Vector:
+        """J v, shape (rows,)."""
+        ...
+
+    def vjp(self, theta: Vector, w: Vector) -> Vector:
+        """J'w, shape (size,)."""
+        ...
+
+
+class AbstractState(Protocol):
+    """What every state shows, whatever else it holds."""
+
+    @property
+    def theta(self) -> Vector:
+        """Parameters, shape (size,)."""
+        ...
+
+    @property
+    def loss(self) -> float:
+        """Loss at `theta`."""
+        ...
+
+    @property
+    def step(self) -> int:
+        """Steps taken."""
+        ...
+
+
+class Stop(IntEnum):
+    """Why an optimizer cannot go on; a state carries the number, `done` the sentence."""
+
+    NONE = 0
+    GRADIENT = 1
+    ROUNDOFF = 2
+    DAMPING = 3
+    SEARCH = 4
+    NONFINITE = 5
+
+    @property
+    def sentence(self) -> str:
+        return _SENTENCES[self]
+
+
+_SENTENCES = {
+    Stop.NONE: "",
+    Stop.GRADIENT: "the gradient is zero to its tolerance",
+    Stop.ROUNDOFF: "the loss is at round-off",
+    Stop.DAMPING: "the damping is at its maximum and no step lowers the loss",
+    Stop.SEARCH: "no step along the steepest descent lowers the loss",
+    Stop.NONFINITE: "every step nearby gives a loss or derivative that is not finite",
+}
+
+StateT = TypeVar("StateT")
+
+
+class AbstractOptimizer(ABC, Generic[StateT]):
+    """Settings of a method. `first >> second` runs the second where the first is done.
+
+    state = optimizer.init(objective, theta)
+    while optimizer.done(state) is None:
+        state = optimizer.step(objective, state)
+    """
+
+    state_type: ClassVar[type[Any]]
+
+    @abstractmethod
+    def init(self, objective: AbstractObjective, theta: Vector) -> StateT:
+        """The state before the first step; OptimizerError where the loss is not finite there."""
+
+    @abstractmethod
+    def step(self, objective: AbstractObjective, state: StateT) -> StateT:
+        """The next state. A trial that is not finite is rejected, never stored."""
+
+    @abstractmethod
+    def done(self, state: StateT) -> str | None:
+        """Why to stop, or None."""
+
+    @abstractmethod
+    def rebase(self, objective: AbstractObjective, state: StateT) -> StateT:
+        """The same parameters and memory under a changed objective (new points, weights)."""
+
+    def restore(self, arrays: Mapping[str, Any]) -> StateT:
+        """The state that `to_arrays` wrote."""
+        return from_arrays(self.state_type, arrays)
+
+    def __rshift__(self, other: AbstractOptimizer[Any]) -> Chain:
+        from pinnsolve.optim.chain import Chain  # Chain is itself an optimizer
+
+        return Chain.of(self, other)
+
+
+def to_arrays(state: Any) -> dict[str, NDArray[Any]]:
+    """A state as named arrays; the fields of a nested state get the prefix `name/`."""
+    arrays: dict[str, NDArray[Any]] = {}
+    for field in fields(state):
+        value = getattr(state, field.name)
+        if hasattr(value, "__dataclass_fields__"):
+            arrays |= {f"{field.name}/{key}": item for key, item in to_arrays(value).items()}
+        else:
+            arrays[field.name] = np.array(value)
+    return arrays
+
+
+def from_arrays(state_type: type[StateT], arrays: Mapping[str, Any]) -> StateT:
+    """The inverse of `to_arrays` for a state without nested states."""
+    types = typing.get_type_hints(state_type)
+    missing = sorted(types.keys() - arrays.keys())
+    if missing:
+        raise OptimizerError(
+            f"the saved optimizer state lacks {', '.join(missing)} for {state_type.__name__}; "
+            "resume with the optimizer that wrote it"
+        )
+    scalars = {int: int, float: float}
+    values = {
+        name: scalars[kind](arrays[name]) if kind in scalars else np.array(arrays[name])
+        for name, kind in types.items()
+    }
+    return state_type(**values)
+
+
+def starting_point(objective: AbstractObjective, theta: Vector) -> Vector:
+    """`theta` as an own float64 vector of the right size, or OptimizerError."""
+    start = np.array(theta, dtype=np.float64)
+    if start.shape != (objective.size,):
+        raise OptimizerError(
+            f"the start has shape {start.shape} but the objective has {objective.size} parameters; "
+            f"pass a vector of shape ({objective.size},)"
+        )
+    return start
+
+
+def finite_loss(loss: float, *derivatives: Vector) -> float:
+    """`loss`, or OptimizerError where it or a derivative is not finite."""
+    if not all_finite(loss, *derivatives):
+        raise OptimizerError(
+            f"the loss at the starting parameters is {loss} or its gradient is not finite; "
+            "look for a singular coefficient or start from smaller parameters"
+        )
+    return float(loss)
+
+
+def all_finite(loss: float, *arrays: Vector) -> bool:
+    """True where the loss and every entry of the arrays are finite."""
+    return bool(np.isfinite(loss)) and all(bool(np.isfinite(array).all()) for array in arrays)
+
+
+def reason(stop: int, step: int, limit: int | None) -> str | None:
+    """The sentence `done` gives: the stored reason first, then the step limit."""
+    if stop != Stop.NONE:
+        return Stop(stop).sentence
+    if limit is not None and step >= limit:
+        return f"{limit} steps done"
+    return None

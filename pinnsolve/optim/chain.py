@@ -1,0 +1,96 @@
+"""Stages one after the other: `Adam(steps=1000) >> LevenbergMarquardt()` is itself an optimizer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, final
+
+from pinnsolve.errors import OptimizerError
+from pinnsolve.optim.base import AbstractObjective, AbstractOptimizer, AbstractState, Vector
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ChainState:
+    """The state of the stage that runs, its index, and the steps that the stages before it took."""
+
+    stage: int
+    completed: int
+    inner: Any
+
+    @property
+    def theta(self) -> Vector:
+        return self._inner.theta
+
+    @property
+    def loss(self) -> float:
+        return self._inner.loss
+
+    @property
+    def step(self) -> int:
+        return self.completed + self._inner.step
+
+    @property
+    def _inner(self) -> AbstractState:
+        return self.inner
+
+
+@final
+@dataclass(frozen=True)
+class Chain(AbstractOptimizer[ChainState]):
+    """Each stage runs until its own `done`; the next starts from its parameters, memory empty."""
+
+    stages: tuple[AbstractOptimizer[Any], ...]
+    state_type: ClassVar[type[ChainState]] = ChainState
+
+    def __post_init__(self) -> None:
+        if not self.stages:
+            raise OptimizerError("a chain has no stage; give it at least one optimizer")
+
+    @classmethod
+    def of(cls, *parts: AbstractOptimizer[Any]) -> Chain:
+        """A flat chain of the parts and of the stages of those parts that are chains."""
+        stages: list[AbstractOptimizer[Any]] = []
+        for part in parts:
+            if not isinstance(part, AbstractOptimizer):
+                raise OptimizerError(
+                    f"{part!r} is no optimizer; chain optimizers, as in Adam() >> Adam()"
+                )
+            stages += part.stages if isinstance(part, Chain) else [part]
+        return cls(tuple(stages))
+
+    def init(self, objective: AbstractObjective, theta: Vector) -> ChainState:
+        return ChainState(0, 0, self.stages[0].init(objective, theta))
+
+    def step(self, objective: AbstractObjective, state: ChainState) -> ChainState:
+        state = self._advance(objective, state)
+        stage = self.stages[state.stage]
+        if stage.done(state.inner) is not None:
+            return state
+        return self._advance(objective, replace(state, inner=stage.step(objective, state.inner)))
+
+    def done(self, state: ChainState) -> str | None:
+        """The reason of the last stage; None while an earlier stage runs."""
+        last = state.stage == len(self.stages) - 1
+        return self.stages[-1].done(state.inner) if last else None
+
+    def rebase(self, objective: AbstractObjective, state: ChainState) -> ChainState:
+        inner = self.stages[state.stage].rebase(objective, state.inner)
+        return replace(state, inner=inner)
+
+    def restore(self, arrays: Mapping[str, Any]) -> ChainState:
+        if "stage" not in arrays or not 0 <= int(arrays["stage"]) < len(self.stages):
+            raise OptimizerError(
+                f"the saved optimizer state is not of a chain of {len(self.stages)} stages; "
+                "resume with the optimizer that wrote it"
+            )
+        stage, prefix = int(arrays["stage"]), "inner/"
+        inner = {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
+        return ChainState(stage, int(arrays["completed"]), self.stages[stage].restore(inner))
+
+    def _advance(self, objective: AbstractObjective, state: ChainState) -> ChainState:
+        while state.stage + 1 < len(self.stages) and self.stages[state.stage].done(state.inner):
+            following = self.stages[state.stage + 1].init(objective, state.theta)
+            state = ChainState(state.stage + 1, state.step, following)
+        return state

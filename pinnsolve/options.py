@@ -1,0 +1,70 @@
+"""Options that come from the surroundings of the process; the only reader of `os.environ`.
+
+Invariant: an `Options` record is frozen and is passed as an argument; nothing is read when the
+module is imported.
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pinnsolve.errors import PinnsolveError
+
+
+@dataclass(frozen=True)
+class Options:
+    """Where compiled kernels are cached and how many threads may run.
+
+    Attributes:
+        cache: folder for generated code and reference solutions; made when first written to.
+        threads: number of threads that the CPU device may use, at least 1.
+    """
+
+    cache: Path
+    threads: int
+
+    def __post_init__(self) -> None:
+        if self.threads < 1:
+            raise PinnsolveError(f"threads must be at least 1, got {self.threads}")
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str] | None = None) -> "Options":
+        """Read ``PINNSOLVE_CACHE`` and ``PINNSOLVE_THREADS``; without a mapping, from `os.environ`.
+
+        Raises:
+            PinnsolveError: ``PINNSOLVE_THREADS`` is not a whole number of at least 1.
+
+        >>> Options.from_environment({"PINNSOLVE_THREADS": "2"}).threads
+        2
+        """
+        environment = os.environ if environment is None else environment
+        return cls(cache=_cache(environment), threads=_threads(environment))
+
+
+def usable_cores() -> int:
+    """Cores this process may run on: fewer than the machine has under taskset or a container."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _cache(environment: Mapping[str, str]) -> Path:
+    chosen = environment.get("PINNSOLVE_CACHE")
+    if chosen:
+        return Path(os.path.expanduser(chosen))
+    # os.path, because pathlib's expanduser raises where there is no home at all.
+    base = environment.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return Path(base) / "pinnsolve"
+
+
+def _threads(environment: Mapping[str, str]) -> int:
+    text = environment.get("PINNSOLVE_THREADS")
+    if not text:
+        return usable_cores()
+    if not text.strip().isdecimal() or int(text) < 1:
+        raise PinnsolveError(
+            f"PINNSOLVE_THREADS must be a whole number of at least 1, got {text!r}; "
+            "unset it to use every core"
+        )
+    return int(text)

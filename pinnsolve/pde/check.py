@@ -1,0 +1,249 @@
+"""The refusals: a declaration that cannot be solved as it stands never becomes a `Problem`.
+
+This module reads the declaration itself (equations, symbols, domain, places); `wellposed` then
+counts equations and conditions. Invariant: what is well posed, or in doubt, is accepted.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+import sympy
+from sympy.core.function import AppliedUndef
+
+from pinnsolve.errors import ProblemError
+from pinnsolve.pde import wellposed
+from pinnsolve.pde.conditions import Condition, Interval, classify
+from pinnsolve.pde.coordinates import Coordinate
+from pinnsolve.pde.fields import Field, is_finite_number
+from pinnsolve.pde.text import text
+
+if TYPE_CHECKING:
+    from pinnsolve.pde.problem import Problem
+
+_NOT_FINITE = (sympy.nan, sympy.oo, -sympy.oo, sympy.zoo)
+
+
+def check(problem: "Problem") -> None:
+    """Refuse a problem that cannot be solved as it stands.
+
+    Raises:
+        ProblemError: with the user's expression and what to change.
+
+    Warns:
+        ProblemWarning: two conditions disagree where their places meet.
+    """
+    coordinates, intervals = problem.coordinates, problem.intervals
+    for item in problem.equations:
+        _check_symbols(item, coordinates, problem.fields)
+    conditions = [classify(item, coordinates, intervals) for item in problem.equations]
+    for condition in conditions:
+        _check_places(condition, coordinates, intervals)
+    wellposed.check(conditions, problem.fields, problem.domain)
+
+
+def equation(item: Any, position: int) -> sympy.Basic:
+    """Sympify one equation and refuse what cannot be one.
+
+    Args:
+        item: what the user passed.
+        position: counted from 1, for the message.
+
+    Raises:
+        ProblemError: a collapsed equation, text, a relation other than `Eq`, a coefficient that is
+            not a finite real number, or no field.
+    """
+    where = f"equation {position}"
+    if isinstance(item, bool) or item in (sympy.true, sympy.false):
+        raise ProblemError(
+            "PS-E001",
+            f"{where} collapsed to {item} before pinnsolve saw it: sympy decides Eq(a, b) at once"
+            " if it can, for example when both sides are equal, contain no field, or are NaN",
+            item,
+            "write the two sides so that they differ and contain the field; a derivative at a "
+            "place is u.dx(0, t), since u(0, t).diff(x) is 0",
+        )
+    converted = _convert(item, where)
+    if converted.has(*_NOT_FINITE) or converted.has(sympy.I):
+        found = next(n for n in (*_NOT_FINITE, sympy.I) if converted.has(n))
+        raise ProblemError(
+            "PS-E007",
+            f"{where} contains {found}, which is not a finite real number",
+            text(converted),
+            "replace it by a finite real number"
+            if found != sympy.I
+            else "split the unknown into its real and imaginary parts, one field each",
+        )
+    if not converted.has(Field):
+        raise ProblemError(
+            "PS-E002",
+            f"{where} contains no field",
+            text(converted),
+            "write it in terms of a field made by field(); a derivative at a place is u.dx(0, t), "
+            "since sympy takes u(0, t).diff(x) for 0",
+        )
+    return converted
+
+
+def fields_of(equations: Sequence[sympy.Basic]) -> tuple[Field, ...]:
+    """The fields of the equations as declared, in the order of first use.
+
+    Raises:
+        ProblemError: there is no equation, or fields have different coordinates.
+    """
+    found: dict[Field, None] = {}
+    for item in equations:
+        for node in sympy.preorder_traversal(item):
+            if isinstance(node, Field) and node.declared not in found:
+                found[node.declared] = None
+                first = next(iter(found))
+                if node.coordinates != first.coordinates:
+                    raise ProblemError(
+                        "PS-E019",
+                        f"{node.declared} and {first} do not have the same coordinates",
+                        text(item),
+                        f"declare all fields of a problem on the same coordinates, for example "
+                        f'field("{node.name}", {", ".join(map(str, _longer(node, first)))})',
+                    )
+    if not found:
+        raise ProblemError(
+            "PS-E017", "the problem has no equation", "Problem()", "pass at least one equation"
+        )
+    return tuple(found)
+
+
+def domain(
+    given: Mapping[Any, Any], fields: Sequence[Field]
+) -> tuple[tuple[Coordinate, Interval], ...]:
+    """The intervals in the order of the coordinates of the fields.
+
+    Raises:
+        ProblemError: a coordinate without interval or an interval without coordinate; an interval
+            that is empty, reversed or not finite.
+    """
+    coordinates = fields[0].coordinates
+    shown = "domain={" + ", ".join(f"{k}: {v}" for k, v in given.items()) + "}"
+    for c in coordinates:
+        if c not in given:
+            raise ProblemError(
+                "PS-E014",
+                f"the coordinate {c} of {fields[0]} has no interval",
+                shown,
+                f"add {c}: (low, high) to the domain, with the coordinate itself as the key",
+            )
+    strangers = [key for key in given if key not in coordinates]
+    if strangers:
+        raise ProblemError(
+            "PS-E014",
+            f"the domain has an interval for {strangers[0]}, on which no field depends",
+            shown,
+            f"leave it out, or declare the fields on {strangers[0]} too",
+        )
+    return tuple((c, _interval(c, given[c])) for c in coordinates)
+
+
+def _convert(item: Any, where: str) -> sympy.Basic:
+    try:
+        # Strict: text is never turned into an expression, which would run it as code.
+        converted = sympy.sympify(item, strict=True)
+    except sympy.SympifyError:
+        converted = None
+    if not isinstance(converted, sympy.Eq | sympy.Expr):
+        relation = isinstance(converted, sympy.core.relational.Relational)
+        what = "a relation other than Eq" if relation else type(item).__name__
+        raise ProblemError(
+            "PS-E017",
+            f"{where} is {what}, not an equation",
+            item if isinstance(item, str) else text(item),
+            "pass Eq(left, right), or an expression of the fields that is to be 0",
+        )
+    return converted
+
+
+def _interval(coordinate: Coordinate, given: Any) -> Interval:
+    shown = f"{coordinate}: {given}"
+    try:
+        ends = tuple(sympy.sympify(end, strict=True) for end in given)
+    except (TypeError, sympy.SympifyError):
+        ends = ()
+    if len(ends) != 2 or not all(map(is_finite_number, ends)):
+        raise ProblemError(
+            "PS-E006",
+            f"the interval of {coordinate} is not a pair of finite numbers",
+            shown,
+            f"write {coordinate}: (low, high)",
+        )
+    low, high = float(ends[0]), float(ends[1])
+    if not low < high:
+        what, fix = "is empty", "give it a length"
+        if low > high:
+            what, fix = "is reversed", f"write {coordinate}: ({ends[1]}, {ends[0]})"
+        raise ProblemError("PS-E006", f"the interval of {coordinate} {what}", shown, fix)
+    return low, high
+
+
+def _check_symbols(
+    item: sympy.Basic, coordinates: Sequence[Coordinate], fields: Sequence[Field]
+) -> None:
+    functions = sorted((f for f in item.atoms(AppliedUndef) if not isinstance(f, Field)), key=str)
+    symbols = sorted(item.free_symbols - set(coordinates), key=str)
+    # The arguments of an undeclared function are no better than the function: name it first.
+    for name in [*(str(f.func) for f in functions), *map(str, symbols)]:
+        known = [*map(str, coordinates), *(f.name for f in fields)]
+        raise ProblemError(
+            "PS-E004",
+            f"unknown {'function' if functions else 'symbol'} {name}",
+            text(item),
+            _advice(name, known),
+        )
+
+
+def _advice(name: str, known: Sequence[str]) -> str:
+    if name in known:
+        return (
+            f"there is a {name} in the problem, but this one is a plain sympy object: "
+            "use the one that coordinates() or field() returned"
+        )
+    near = get_close_matches(name, known, n=1, cutoff=0.4)
+    near = near or [k for k in known if k.lower() == name.lower()]
+    if near:
+        return f"did you mean {near[0]}? If not, give {name} a value with .subs({name}, value)"
+    return (
+        f"the problem has {', '.join(known)}; if {name} is a coefficient, "
+        f"give it a value with .subs({name}, value)"
+    )
+
+
+def _check_places(
+    condition: Condition, coordinates: Sequence[Coordinate], intervals: Sequence[Interval]
+) -> None:
+    if not condition.jets:
+        raise ProblemError(
+            "PS-E002",
+            "the fields of this equation cancel, so it says nothing",
+            condition.source,
+            "leave it out, or write what it should say",
+        )
+    for site in condition.sites:
+        for c, value, (low, high) in zip(coordinates, site, intervals, strict=True):
+            if not isinstance(value, Coordinate) and not low <= value <= high:
+                raise ProblemError(
+                    "PS-E005",
+                    f"{c} = {value:g} is outside the domain {low:g} <= {c} <= {high:g}",
+                    condition.source,
+                    f"use a place inside, or change the interval of {c} in the domain",
+                )
+    free, explicit = condition.free, condition.residual.free_symbols
+    for c, value in zip(coordinates, condition.sites[0], strict=True):
+        if c in free or c not in explicit:
+            continue
+        raise ProblemError(
+            "PS-E015",
+            f"the condition fixes {c} in its fields, but {c} also occurs outside them",
+            condition.source,
+            f"put {c} = {value:g} there as well: expression.subs({c}, {value:g})",
+        )
+
+
+def _longer(first: Field, second: Field) -> Iterable[Coordinate]:
+    return max(first.coordinates, second.coordinates, key=len)

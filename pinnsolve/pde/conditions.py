@@ -1,0 +1,122 @@
+"""What each equation is: on which places it holds, over which coordinates, and in which jets.
+
+Invariant: a `Condition` holds over its free coordinates, which are those left free by its sites.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import sympy
+
+from pinnsolve.pde.coordinates import Coordinate
+from pinnsolve.pde.jets import Jet, Site, resolve
+from pinnsolve.pde.text import text
+
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Condition:
+    """An equation, classified.
+
+    Attributes:
+        equation: as the user gave it.
+        residual: left minus right, in jets and coordinates.
+        sites: places that occur, one entry per coordinate: the coordinate, or its fixed value.
+        free: coordinates that are free at some site.
+        kind: "equation" (holds in the interior), "initial", "boundary", "periodic" (relates two
+            places) or "point" (everything else).
+    """
+
+    equation: sympy.Basic
+    residual: sympy.Expr
+    sites: tuple[Site, ...]
+    free: tuple[Coordinate, ...]
+    kind: str
+
+    @property
+    def source(self) -> str:
+        """The equation in the user's notation."""
+        return text(self.equation)
+
+    @cached_property
+    def jets(self) -> tuple[Jet, ...]:
+        """The jets of the residual, sorted by name."""
+        return tuple(sorted(self.residual.atoms(Jet), key=lambda jet: jet.name))
+
+    @cached_property
+    def fields(self) -> frozenset[str]:
+        """Names of the fields that occur."""
+        return frozenset(jet.field for jet in self.jets)
+
+    def order(self, field: str, axis: int) -> int:
+        """The highest derivative of a field along a coordinate; -1 if the field is absent."""
+        return max((jet.orders[axis] for jet in self.jets if jet.field == field), default=-1)
+
+    def fixed(self, site: int = 0) -> tuple[int, ...]:
+        """The positions of the coordinates that are fixed at a site."""
+        return tuple(i for i, v in enumerate(self.sites[site]) if not isinstance(v, Coordinate))
+
+
+def difference(equation: sympy.Basic) -> sympy.Expr:
+    """Left minus right of an `Eq`; a bare expression is itself, meaning "= 0"."""
+    if isinstance(equation, sympy.Eq):
+        return equation.lhs - equation.rhs  # pyright: ignore[reportOperatorIssue]
+    assert isinstance(equation, sympy.Expr)
+    return equation
+
+
+def classify(
+    equation: sympy.Basic, coordinates: Sequence[Coordinate], intervals: Sequence[Interval]
+) -> Condition:
+    """Find the places of an equation and what kind of condition that makes it.
+
+    Args:
+        equation: an `Eq` or an expression meaning "= 0".
+        coordinates: the coordinates of the problem.
+        intervals: their intervals, in the same order.
+
+    Raises:
+        ProblemError: a field is taken at something else than coordinates and numbers.
+    """
+    ranges = dict(zip(coordinates, intervals, strict=True))
+
+    def snap(coordinate: Coordinate, value: float) -> float:
+        low, high = ranges[coordinate]
+        near = [end for end in (low, high) if abs(value - end) <= 1e-12 * (high - low)]
+        return near[0] if near else value
+
+    resolved = resolve(difference(equation), coordinates, snap)
+    free = tuple(c for c in coordinates if any(c in site for site in resolved.sites))
+    kind = _kind(resolved.sites, coordinates, intervals)
+    return Condition(equation, resolved.expression, resolved.sites, free, kind)
+
+
+def periodic_axis(condition: Condition, intervals: Sequence[Interval]) -> int | None:
+    """The position of the coordinate whose two ends a condition relates, if it does."""
+    if len(condition.sites) != 2:
+        return None
+    first, second = condition.sites
+    axes = [i for i, (a, b) in enumerate(zip(first, second, strict=True)) if a != b]
+    if len(axes) == 1 and {first[axes[0]], second[axes[0]]} == set(intervals[axes[0]]):
+        return axes[0]
+    return None
+
+
+def _kind(
+    sites: Sequence[Site], coordinates: Sequence[Coordinate], intervals: Sequence[Interval]
+) -> str:
+    fixed = [[i for i, v in enumerate(site) if not isinstance(v, Coordinate)] for site in sites]
+    if not all(fixed):
+        return "equation"
+    if len(sites) > 1:
+        return "periodic"
+    if len(fixed[0]) == 1:
+        axis = fixed[0][0]
+        value, (low, high) = sites[0][axis], intervals[axis]
+        if coordinates[axis].is_time and value == low:
+            return "initial"
+        if value in (low, high):
+            return "boundary"
+    return "point"

@@ -1,0 +1,297 @@
+"""Fields: the unknown functions, callable at a place and differentiable by name.
+
+`u = field("u", x, t)` is a sympy applied function, so all of sympy works on it. It can also be
+evaluated at a place, `u(x, 0)`, differentiated by attributes built from its own coordinates,
+`u.dxx`, and both, `u.dx(0, t)`.
+
+Invariant: a `Field` made by calling another one has, at every position, either the coordinate
+declared there or a finite real number.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import sympy
+from sympy.core.function import AppliedUndef, UndefinedFunction
+
+from pinnsolve.errors import ProblemError
+from pinnsolve.pde.coordinates import Coordinate, split_names
+
+
+class FieldDerivative(sympy.Derivative):
+    """A derivative of a field that can be evaluated at a place: `u.dx(0, t)`.
+
+    Equal to the `sympy.Derivative` that sympy itself would build.
+    """
+
+    def __call__(self, *arguments: Any) -> sympy.Expr:
+        """The derivative at a place; same arguments, same errors as the call of the field."""
+        field = self.expr
+        assert isinstance(field, Field)
+        place = place_of(field, arguments)
+        moved = [(old, new) for old, new in zip(field.args, place, strict=True) if old != new]
+        if not moved:
+            return self
+        return sympy.Subs(self, *map(tuple, zip(*moved, strict=True)))
+
+    def __getattr__(self, name: str) -> "FieldDerivative":
+        target: Any = self.expr
+        along = _parse_derivative(name, target.coordinates)
+        if along is None:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return derivative(self, along)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, sympy.Derivative):
+            return self.args == other.args
+        return super().__eq__(other)
+
+    def __hash__(self) -> int:
+        return super().__hash__()
+
+
+# Sympy hashes and sorts by the name of the class: equal expressions must have the same.
+FieldDerivative.__name__ = "Derivative"
+
+
+class Field(AppliedUndef):
+    """An unknown function of coordinates, at a place; make them with `field`.
+
+    Attributes:
+        name: its name.
+        coordinates: the coordinates it was declared with, also when it is at a fixed place.
+    """
+
+    name: str
+    coordinates: tuple[Coordinate, ...]
+
+    @property
+    def declared(self) -> "Field":
+        """The field at its free coordinates, as it was declared."""
+        return self.func(*self.coordinates)
+
+    def __call__(self, *arguments: Any) -> "Field":
+        """The field at a place.
+
+        Args:
+            arguments: one per declared coordinate: the coordinate itself, or a number.
+
+        Raises:
+            ProblemError: wrong number or order of arguments, or something else than these.
+        """
+        return self.func(*place_of(self, arguments))
+
+    def __getattr__(self, name: str) -> Any:
+        along = _parse_derivative(name, self.coordinates)
+        if along is None:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        value = derivative(self.declared, along)
+        return value if self == self.declared else value(*self.args)
+
+    def diff(self, *symbols: Any, **assumptions: Any) -> Any:
+        """As in sympy, but refuses the derivative along a fixed coordinate.
+
+        Sympy takes `u(0, t).diff(x)` for the derivative of a function of t, which is silently 0.
+
+        Raises:
+            ProblemError: a variable is a declared coordinate that is fixed here.
+        """
+        names = {str(symbol) for item in symbols for symbol in _flat(item)}
+        for coordinate, value in zip(self.coordinates, self.args, strict=True):
+            if coordinate.name in names and value != coordinate and value.is_number:
+                place = ", ".join(map(str, self.args))
+                raise ProblemError(
+                    "PS-E018",
+                    f"{self} does not depend on {coordinate}, so sympy takes its derivative for 0",
+                    f"{self}.diff({', '.join(map(str, symbols))})",
+                    f"write {self.name}.d{coordinate}({place}) for the derivative at that place",
+                )
+        return super().diff(*symbols, **assumptions)
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        # The class of a field is made at run time, so pickle cannot find it by name.
+        return _rebuild, (self.name, self.coordinates, self.args)
+
+
+def field(name: str, *coordinates: Coordinate) -> Field:
+    """Declare an unknown function of the given coordinates.
+
+    Raises:
+        ProblemError: the name is not an identifier or clashes with a coordinate, or the coordinates
+            are not coordinates, repeated, or make derivative names ambiguous.
+
+    >>> from pinnsolve.pde.coordinates import coordinates
+    >>> x, t = coordinates("x t")
+    >>> u = field("u", x, t)
+    >>> u.dt - u.dxx, u(x, 0)
+    (Derivative(u(x, t), t) - Derivative(u(x, t), (x, 2)), u(x, 0))
+    """
+    found = split_names(name, "fields")
+    if len(found) != 1:
+        raise ProblemError(
+            "PS-E016", "field() declares one field", repr(name), f"write fields({name!r}, ...)"
+        )
+    _check_declaration(found[0], coordinates)
+    return _rebuild(found[0], coordinates, coordinates)
+
+
+def fields(names: str, *coordinates: Coordinate) -> tuple[Field, ...]:
+    """Declare several unknown functions of the same coordinates: `u, v, p = fields("u v p", x, y)`.
+
+    Raises:
+        ProblemError: as in `field`.
+    """
+    return tuple(field(name, *coordinates) for name in split_names(names, "fields"))
+
+
+def derivative(expression: Any, along: Iterable[Coordinate]) -> FieldDerivative:
+    """The derivative of a field, or of its derivative, once along each of the coordinates given."""
+    counts: Any = list(Counter(along).items())
+    if isinstance(expression, sympy.Derivative):
+        counts = [*expression.variable_count, *counts]
+        expression = expression.expr
+    return FieldDerivative(expression, *sympy.Derivative._sort_variable_count(counts))
+
+
+def place_of(target: Field, arguments: Sequence[Any]) -> tuple[sympy.Expr, ...]:
+    """Check and sympify the arguments of a call of a field.
+
+    Raises:
+        ProblemError: wrong number or order of arguments, or one that is neither the coordinate
+            declared at its position nor a finite real number.
+    """
+    declared = target.coordinates
+    call = f"{target.name}({', '.join(map(str, arguments))})"
+    signature = f"{target.name}({', '.join(map(str, declared))})"
+    if len(arguments) != len(declared):
+        raise ProblemError(
+            "PS-E003",
+            f"{target.name} has {len(declared)} arguments, not {len(arguments)}",
+            call,
+            f"it was declared as {signature}: give a coordinate or a number for each",
+        )
+    place = tuple(_sympify(argument) for argument in arguments)
+    if any(a in declared and a != c for a, c in zip(place, declared, strict=True)):
+        raise ProblemError(
+            "PS-E003",
+            f"the arguments of {target.name} are in the wrong order",
+            call,
+            f"it was declared as {signature}: write {target.name}({_reordered(place, declared)})",
+        )
+    for argument, coordinate in zip(place, declared, strict=True):
+        if argument != coordinate and not is_finite_number(argument):
+            raise ProblemError("PS-E003", *_wrong_argument(target, argument, coordinate, call))
+    return place
+
+
+def is_finite_number(value: object) -> bool:
+    """Whether a sympy object is a finite real number."""
+    return isinstance(value, sympy.Expr) and bool(
+        value.is_number and value.is_real and value.is_finite
+    )
+
+
+def _wrong_argument(
+    target: Field, argument: object, coordinate: Coordinate, call: str
+) -> tuple[str, str, str]:
+    if isinstance(argument, sympy.Symbol) and argument.name == coordinate.name:
+        return (
+            f"{argument} is another symbol than the coordinate {coordinate} of {target.name}",
+            call,
+            f"use the object that coordinates() returned when {target.name} was declared",
+        )
+    return (
+        f"{target.name} cannot be taken at {coordinate} = {argument}",
+        call,
+        f"write {coordinate} itself or a finite real number there",
+    )
+
+
+def _sympify(argument: Any) -> Any:
+    # Text is never turned into an expression: that would run it as code.
+    return argument if isinstance(argument, str) else sympy.sympify(argument, strict=True)
+
+
+def _reordered(place: Sequence[Any], declared: Sequence[Coordinate]) -> str:
+    """The same arguments with every coordinate at its own position."""
+    others = iter([argument for argument in place if argument not in declared])
+    return ", ".join(str(c if c in place else next(others, c)) for c in declared)
+
+
+def _flat(item: Any) -> Iterable[Any]:
+    return item if isinstance(item, tuple | list | sympy.Tuple) else (item,)
+
+
+def _rebuild(name: str, coordinates: Sequence[Coordinate], args: Sequence[Any]) -> Any:
+    make = UndefinedFunction(name, bases=(Field,), coordinates=tuple(coordinates), real=True)
+    return make(*args)
+
+
+def _parse_derivative(
+    name: str, coordinates: tuple[Coordinate, ...]
+) -> tuple[Coordinate, ...] | None:
+    """Read `dxxt` as (x, x, t); None if the name is not made of coordinate names."""
+
+    def read(rest: str) -> tuple[Coordinate, ...] | None:
+        if not rest:
+            return ()
+        for coordinate in coordinates:
+            if rest.startswith(coordinate.name):
+                tail = read(rest[len(coordinate.name) :])
+                if tail is not None:
+                    return (coordinate, *tail)
+        return None
+
+    return (read(name[1:]) or None) if name.startswith("d") else None
+
+
+def _check_declaration(name: str, coordinates: Sequence[Any]) -> None:
+    shown = f"field({name!r}, {', '.join(map(str, coordinates))})"
+    if not coordinates or not all(isinstance(c, Coordinate) for c in coordinates):
+        raise ProblemError(
+            "PS-E016",
+            f"the field {name} needs coordinates as its arguments",
+            shown,
+            'make them first, for example x, t = coordinates("x t")',
+        )
+    names = [c.name for c in coordinates]
+    if len(set(names)) < len(names) or name in names:
+        raise ProblemError(
+            "PS-E016",
+            "a field and its coordinates need distinct names",
+            shown,
+            "rename one of them",
+        )
+    taken = [c for c in names if hasattr(Field, f"d{c}")]
+    if taken:
+        raise ProblemError(
+            "PS-E016",
+            f"the derivative along {taken[0]} would be called d{taken[0]}, which sympy uses itself",
+            shown,
+            f"rename the coordinate {taken[0]}",
+        )
+    if not _uniquely_readable(names):
+        raise ProblemError(
+            "PS-E016",
+            f"derivative names are ambiguous with the coordinates {', '.join(names)}",
+            shown,
+            "rename a coordinate that others can be put together to",
+        )
+
+
+def _uniquely_readable(names: Sequence[str]) -> bool:
+    """Whether every string of names can be cut into names in one way (Sardinas and Patterson)."""
+    words = set(names)
+    seen: set[str] = set()
+    rest = _dangling(words, words) - {""}
+    while rest and not rest <= seen:
+        if rest & words:
+            return False
+        seen |= rest
+        rest = _dangling(words, rest) | _dangling(rest, words)
+    return not rest & words
+
+
+def _dangling(left: set[str], right: set[str]) -> set[str]:
+    return {r[len(w) :] for w in left for r in right if r.startswith(w)}

@@ -1,0 +1,55 @@
+"""Numbers from sympy expressions of the coordinates, for comparing with a known solution.
+
+Invariant: expressions are evaluated as trees that already exist; no text is ever parsed.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import sympy
+from numpy.typing import NDArray
+
+from pinnsolve.errors import SolutionError
+
+
+def is_expression(value: object) -> bool:
+    """Whether `value` is a sympy expression (a plain number is none)."""
+    return isinstance(value, sympy.Expr)
+
+
+def evaluate(expression: Any, coordinates: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
+    """Values of `expression` where the symbols have the values given by name.
+
+    Args:
+        expression: a sympy expression whose only symbols are named in `coordinates`.
+        coordinates: arrays that broadcast against each other.
+
+    Returns:
+        An array of their broadcast shape, also where the expression is constant.
+
+    Raises:
+        SolutionError: another symbol or a field occurs in it, or a value is not a real number.
+
+    >>> x = sympy.Symbol("x")
+    >>> evaluate(x**2, {"x": np.array([1.0, 2.0])}).tolist()
+    [1.0, 4.0]
+    """
+    symbols = sorted(expression.free_symbols, key=str)
+    unknown = [str(s) for s in symbols if str(s) not in coordinates]
+    unknown += [str(f) for f in expression.atoms(sympy.core.function.AppliedUndef)]
+    if unknown:
+        raise SolutionError(
+            f"the expression {expression} contains {', '.join(unknown)}, which has no value here; "
+            f"use only {', '.join(coordinates)}"
+        )
+    function = sympy.lambdify(symbols, expression, cse=True)
+    with np.errstate(all="ignore"):  # what it finds is said below, once and by name
+        values = np.asarray(function(*(coordinates[str(s)] for s in symbols)))
+    if np.iscomplexobj(values):
+        raise SolutionError(f"the expression {expression} has complex values")
+    if not np.isfinite(values).all():
+        count = np.count_nonzero(~np.isfinite(values))
+        raise SolutionError(f"the expression {expression} has no finite value at {count} points")
+    shape = np.broadcast_shapes(*(np.shape(array) for array in coordinates.values()))
+    return np.broadcast_to(values.astype(np.float64), shape)

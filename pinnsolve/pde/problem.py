@@ -1,0 +1,150 @@
+"""The statement of a problem: equations, conditions and a domain, nothing numerical.
+
+Invariant: a `Problem` that exists has passed `check`, so it can be solved as it stands.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from dataclasses import field as attribute
+from typing import Any
+
+import sympy
+
+from pinnsolve.errors import ProblemError
+from pinnsolve.pde import check
+from pinnsolve.pde.conditions import Interval
+from pinnsolve.pde.coordinates import Coordinate
+from pinnsolve.pde.fields import Field
+from pinnsolve.pde.text import text
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Problem:
+    """Equations that hold over their free coordinates, in a box.
+
+    Interior equations, initial, boundary, periodic and point conditions are all written in one
+    way: an `Eq`, or a bare expression meaning "= 0", holds over the coordinates it leaves free.
+
+    Args:
+        equations: the equations and conditions, also in lists.
+        domain: the interval of each coordinate.
+        exact: the exact solution, if known, for error reports: an expression for each field.
+
+    Attributes:
+        equations: as given, flattened.
+        domain: (coordinate, (low, high)) in the order of the arguments of the fields.
+        fields: in the order of first use.
+        exact: expression by field name, or None.
+
+    Raises:
+        ProblemError: the problem cannot be solved as it stands; the message says what to change.
+
+    Warns:
+        ProblemWarning: two conditions disagree where their places meet.
+
+    >>> from pinnsolve.pde.coordinates import coordinates
+    >>> from pinnsolve.pde.fields import field
+    >>> (x,) = coordinates("x")
+    >>> u = field("u", x)
+    >>> print(Problem(sympy.Eq(u.dx, u), sympy.Eq(u(0), 1), domain={x: (0, 1)}))
+    u.dx = u
+    u(0) = 1
+    0 <= x <= 1
+    """
+
+    equations: tuple[sympy.Basic, ...]
+    domain: tuple[tuple[Coordinate, Interval], ...]
+    fields: tuple[Field, ...]
+    exact: dict[str, sympy.Expr] | None = attribute(hash=False)
+
+    def __init__(
+        self,
+        *equations: Any,
+        domain: Mapping[Coordinate, Any],
+        exact: Mapping[Any, Any] | None = None,
+    ) -> None:
+        parts = tuple(check.equation(e, n) for n, e in enumerate(_flatten(equations), 1))
+        fields = check.fields_of(parts)
+        object.__setattr__(self, "equations", parts)
+        object.__setattr__(self, "fields", fields)
+        object.__setattr__(self, "domain", check.domain(domain, fields))
+        object.__setattr__(self, "exact", _exact(exact, fields))
+        check.check(self)
+
+    @property
+    def coordinates(self) -> tuple[Coordinate, ...]:
+        """The coordinates, in the order of the arguments of the fields."""
+        return tuple(coordinate for coordinate, _ in self.domain)
+
+    @property
+    def intervals(self) -> tuple[Interval, ...]:
+        """The interval of each coordinate."""
+        return tuple(interval for _, interval in self.domain)
+
+    @property
+    def time(self) -> Coordinate | None:
+        """The coordinate that is the time, if there is one."""
+        return next((c for c in self.coordinates if c.is_time), None)
+
+    def solve(self, **options: Any) -> Any:
+        """Solve the problem; see `pinnsolve.solve.solve` for the options. Returns a `Solution`."""
+        # The only import that goes up, so that a script needs one import and one call.
+        from pinnsolve.solve import solve
+
+        return solve(self, **options)
+
+    def __str__(self) -> str:
+        lines = [text(e) if isinstance(e, sympy.Eq) else f"{text(e)} = 0" for e in self.equations]
+        lines += [f"{low:g} <= {c} <= {high:g}" for c, (low, high) in self.domain]
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        names = ", ".join(text(f) for f in self.fields)
+        return f"<Problem for {names}: {len(self.equations)} equations>"
+
+    def _repr_latex_(self) -> str:
+        rows = [
+            sympy.latex(e) + ("" if isinstance(e, sympy.Eq) else " = 0") for e in self.equations
+        ]
+        rows += [rf"{low:g} \le {sympy.latex(c)} \le {high:g}" for c, (low, high) in self.domain]
+        return r"$\displaystyle \begin{array}{l}" + r" \\ ".join(rows) + r"\end{array}$"
+
+
+def _flatten(items: Any) -> Iterable[Any]:
+    for item in items:
+        if isinstance(item, list | tuple | sympy.MatrixBase | sympy.Tuple):
+            yield from _flatten(item)
+        else:
+            yield item
+
+
+def _exact(
+    exact: Mapping[Any, Any] | None, fields: tuple[Field, ...]
+) -> dict[str, sympy.Expr] | None:
+    """Expressions by field name; keys may be fields or names."""
+    if exact is None:
+        return None
+    names = [f.name for f in fields]
+    by_name = {
+        k.name if isinstance(k, Field) else k: sympy.sympify(v, strict=True)
+        for k, v in exact.items()
+    }
+    unknown = [key for key in by_name if key not in names]
+    if unknown:
+        raise ProblemError(
+            "PS-E004",
+            f"the exact solution is given for {unknown[0]}, which is no field of the problem",
+            f"exact={{{unknown[0]}: {by_name[unknown[0]]}}}",
+            f"its fields are {', '.join(names)}",
+        )
+    allowed = set(fields[0].coordinates)
+    for name, value in by_name.items():
+        strangers = sorted(map(str, value.free_symbols - allowed))
+        if strangers:
+            raise ProblemError(
+                "PS-E004",
+                f"the exact solution contains the unknown symbol {strangers[0]}",
+                f"exact={{{name}: {text(value)}}}",
+                f"use numbers and the coordinates {', '.join(map(str, fields[0].coordinates))}",
+            )
+    return by_name

@@ -1,0 +1,101 @@
+"""Where residuals are evaluated: seeded Sobol points, and their redraw by size of the residual.
+
+Invariant: a sample depends only on the system, the block, the count and the seed, and lies strictly
+inside the intervals of the free coordinates.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import qmc
+
+from pinnsolve.pde.coordinates import Coordinate
+from pinnsolve.pde.system import Block, System
+
+Array = NDArray[np.float64]
+
+
+def sample(block: Block, system: System, count: int, seed: int) -> Array:
+    """Scrambled Sobol points over the free coordinates of a block.
+
+    Args:
+        block: one of the blocks of the system.
+        system: gives the intervals.
+        count: number of points; a block without free coordinates has one point, whatever the count.
+        seed: same seed, same points; every block has a stream of its own.
+
+    Returns:
+        (n, len(block.free)), in the user's units.
+
+    Raises:
+        ValueError: the count is not positive.
+    """
+    if count < 1:
+        raise ValueError(f"count must be positive, not {count}")
+    if not block.free:
+        return np.empty((1, 0))
+    intervals = dict(zip(system.coordinates, system.intervals, strict=True))
+    low, high = np.array([intervals[c] for c in block.free]).T
+    stream = np.random.default_rng([seed, system.blocks.index(block)])
+    sobol = qmc.Sobol(len(block.free), rng=stream)
+    # Only whole powers of two are balanced; the first points of one are close to it.
+    unit = sobol.random_base2(max(0, (count - 1).bit_length()))[:count]
+    return np.clip(low + (high - low) * unit, np.nextafter(low, high), np.nextafter(high, low))
+
+
+def site_points(block: Block, system: System, free_points: Array) -> tuple[Array, ...]:
+    """The places that a block touches, from the values of its free coordinates.
+
+    Args:
+        block: one of the blocks of the system.
+        system: gives the number of coordinates.
+        free_points: (n, len(block.free)).
+
+    Returns:
+        One array (n, d) per site.
+    """
+    column = {c: i for i, c in enumerate(block.free)}
+    places = []
+    for site in block.sites:
+        points = np.empty((len(free_points), system.dimension))
+        for axis, value in enumerate(site):
+            fixed = not isinstance(value, Coordinate)
+            points[:, axis] = value if fixed else free_points[:, column[value]]
+        places.append(points)
+    return tuple(places)
+
+
+def residual_adaptive(
+    candidates: Array,
+    magnitude: Array,
+    count: int,
+    rng: np.random.Generator,
+    exponent: float = 1.0,
+    floor: float = 1.0,
+) -> Array:
+    """Draw points without replacement, more of them where the residual is large.
+
+    The probability of a candidate is proportional to `|r|^k / mean(|r|^k) + c`, with k the exponent
+    and c the floor (RAD: Wu, Zhu, Tan, Kartha, Lu, CMAME 403 (2023) 115671).
+
+    Args:
+        candidates: (m, k).
+        magnitude: (m,), residuals of any sign; those that are not finite count as zero.
+        count: number of points to draw, at most m.
+        rng: source of randomness.
+        exponent: 0 draws uniformly.
+        floor: the larger, the more uniform.
+
+    Returns:
+        (count, k), in the order of the candidates.
+
+    Raises:
+        ValueError: more points are asked for than there are candidates.
+    """
+    if count > len(candidates):
+        raise ValueError(f"cannot draw {count} of {len(candidates)} candidates")
+    size = np.nan_to_num(np.abs(magnitude), nan=0.0, posinf=0.0)
+    peak = size.max(initial=0.0)
+    power = (size / peak) ** exponent if peak > 0 else np.ones_like(size)
+    weight = power / power.mean() + floor
+    chosen = rng.choice(len(candidates), count, replace=False, p=weight / weight.sum())
+    return candidates[np.sort(chosen)]

@@ -1,0 +1,151 @@
+"""The normal form of a problem: scalar residuals in jets, grouped by where they hold.
+
+Invariant: residuals of one `Block` hold over the same free coordinates and touch the same sites;
+every jet's `site` is a position in the `sites` of its block. All values are in the user's units:
+the map of the coordinates to [-1, 1] is the first layer of the network; `System.scaling` shows it.
+"""
+
+from collections import Counter
+from dataclasses import dataclass
+
+import sympy
+
+from pinnsolve.pde.conditions import Condition, Interval, classify
+from pinnsolve.pde.coordinates import Coordinate
+from pinnsolve.pde.jets import Jet, Site
+from pinnsolve.pde.problem import Problem
+from pinnsolve.pde.text import text
+
+__all__ = ["Block", "Jet", "Residual", "System", "normalize"]
+
+_LABEL = 40  # characters of a label, so that reports have columns
+
+
+@dataclass(frozen=True)
+class Residual:
+    """One scalar equation, `expression` = 0.
+
+    Attributes:
+        name: a short label, unique in the system.
+        source: the equation in the user's notation.
+        expression: left minus right, in coordinates and jets.
+        kind: "equation", "initial", "boundary", "periodic" or "point".
+    """
+
+    name: str
+    source: str
+    expression: sympy.Expr
+    kind: str
+
+
+@dataclass(frozen=True)
+class Block:
+    """Residuals that hold on the same set of points.
+
+    Attributes:
+        free: the coordinates that vary over the set.
+        sites: the places that the residuals touch for each point of the set; for each coordinate of
+            the system the coordinate itself where it is free, or its fixed value.
+        residuals: the equations.
+    """
+
+    free: tuple[Coordinate, ...]
+    sites: tuple[Site, ...]
+    residuals: tuple[Residual, ...]
+
+
+@dataclass(frozen=True)
+class System:
+    """A problem in normal form.
+
+    Attributes:
+        coordinates: of every field, in the order of their arguments.
+        intervals: (low, high) of each coordinate.
+        fields: names, in the order of first use.
+        blocks: the residuals; those in the interior first.
+    """
+
+    coordinates: tuple[Coordinate, ...]
+    intervals: tuple[Interval, ...]
+    fields: tuple[str, ...]
+    blocks: tuple[Block, ...]
+
+    @property
+    def dimension(self) -> int:
+        """The number of coordinates."""
+        return len(self.coordinates)
+
+    @property
+    def residuals(self) -> tuple[Residual, ...]:
+        """The residuals of all blocks in order."""
+        return tuple(residual for block in self.blocks for residual in block.residuals)
+
+    @property
+    def scaling(self) -> str:
+        """How each coordinate is mapped to [-1, 1], one line each."""
+        return "\n".join(
+            f"{c}: [{low:g}, {high:g}] -> [-1, 1], factor {2 / (high - low):g}"
+            for c, (low, high) in zip(self.coordinates, self.intervals, strict=True)
+        )
+
+    def __str__(self) -> str:
+        lines = [self.scaling]
+        for block in self.blocks:
+            places = ", ".join(f"({', '.join(map(_show, site))})" for site in block.sites)
+            lines.append(f"at {places}")
+            lines += [f"  {r.kind:9} {r.expression} = 0" for r in block.residuals]
+        return "\n".join(lines)
+
+
+def normalize(problem: Problem) -> System:
+    """Bring a problem into normal form.
+
+    >>> from pinnsolve.pde.coordinates import coordinates
+    >>> from pinnsolve.pde.fields import field
+    >>> x, t = coordinates("x t")
+    >>> u = field("u", x, t)
+    >>> heat = Problem(u.dt - u.dxx, u(x, 0), u(0, t), u(1, t), domain={x: (0, 1), t: (0, 2)})
+    >>> print(normalize(heat))
+    x: [0, 1] -> [-1, 1], factor 2
+    t: [0, 2] -> [-1, 1], factor 1
+    at (x, t)
+      equation  u_t - u_xx = 0
+    at (x, 0)
+      initial   u = 0
+    at (0, t)
+      boundary  u = 0
+    at (1, t)
+      boundary  u = 0
+    """
+    parts = [classify(e, problem.coordinates, problem.intervals) for e in problem.equations]
+    places: dict[tuple[Site, ...], list[Residual]] = {}
+    for label, part in sorted(_labelled(parts), key=lambda item: item[1].kind != "equation"):
+        residual = Residual(label, part.source, part.residual, part.kind)
+        places.setdefault(part.sites, []).append(residual)
+    free = {part.sites: part.free for part in parts}
+    blocks = tuple(Block(free[sites], sites, tuple(group)) for sites, group in places.items())
+    names = tuple(f.name for f in problem.fields)
+    return System(problem.coordinates, problem.intervals, names, blocks)
+
+
+def _labelled(parts: list[Condition]) -> list[tuple[str, Condition]]:
+    labels = [_label(part) for part in parts]
+    repeated = Counter(labels)
+    seen: Counter[str] = Counter()
+    result = []
+    for label, part in zip(labels, parts, strict=True):
+        seen[label] += 1
+        result.append((f"{label} #{seen[label]}" if repeated[label] > 1 else label, part))
+    return result
+
+
+def _label(part: Condition) -> str:
+    """A condition by its left side, if that says where it holds; an equation by all of it."""
+    full = part.source
+    if isinstance(part.equation, sympy.Eq) and part.kind in ("initial", "boundary", "point"):
+        full = text(part.equation.lhs)
+    return full if len(full) <= _LABEL else full[: _LABEL - 3].rstrip() + "..."
+
+
+def _show(value: Coordinate | float) -> str:
+    return value.name if isinstance(value, Coordinate) else f"{value:g}"

@@ -1,0 +1,172 @@
+"""Expressions and problems as plain data, for files.
+
+Every node is a list that starts with its name: `["Add", [...], [...]]`. Only names in the tables
+below are ever made again, by calling their class on rebuilt arguments; text is never evaluated.
+
+Invariant: `from_data(to_data(e), names) == e`, and the data survives JSON.
+"""
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import sympy
+from sympy.core import relational
+from sympy.functions.elementary.piecewise import ExprCondPair
+
+from pinnsolve.errors import FileError, ProblemWarning
+from pinnsolve.pde.coordinates import Coordinate
+from pinnsolve.pde.fields import Field, FieldDerivative, field
+from pinnsolve.pde.problem import Problem
+
+FORMAT = 1
+
+_NODES: dict[str, Callable[..., Any]] = {
+    node.__name__: node
+    for node in (
+        *(sympy.Add, sympy.Mul, sympy.Pow, sympy.Tuple, sympy.Subs, sympy.Piecewise),
+        *(sympy.sin, sympy.cos, sympy.tan, sympy.sec, sympy.csc, sympy.cot),
+        *(sympy.asin, sympy.acos, sympy.atan, sympy.atan2, sympy.sinc),
+        *(sympy.sinh, sympy.cosh, sympy.tanh, sympy.sech, sympy.csch, sympy.coth),
+        *(sympy.asinh, sympy.acosh, sympy.atanh, sympy.exp, sympy.log),
+        *(sympy.erf, sympy.erfc, sympy.gamma, sympy.loggamma),
+        *(sympy.besselj, sympy.bessely, sympy.besseli, sympy.besselk),
+        *(sympy.Abs, sympy.sign, sympy.Min, sympy.Max, sympy.Heaviside, sympy.floor, sympy.ceiling),
+        *(relational.Eq, relational.Ne, relational.Lt, relational.Le, relational.Gt, relational.Ge),
+        *(sympy.And, sympy.Or, sympy.Not),
+        ExprCondPair,
+    )
+}
+_CONSTANTS: dict[str, Any] = {
+    "pi": sympy.pi,
+    "E": sympy.E,
+    "EulerGamma": sympy.EulerGamma,
+    "GoldenRatio": sympy.GoldenRatio,
+    "true": sympy.true,
+    "false": sympy.false,
+}
+_CONSTANT_NAMES = {value: name for name, value in _CONSTANTS.items()}
+
+Names = Mapping[str, Any]
+
+
+def to_data(node: Any) -> list[Any]:
+    """A sympy expression or equation as nested lists.
+
+    Raises:
+        FileError: it contains a node that has no name in the tables.
+    """
+    if isinstance(node, sympy.Integer):
+        return ["Integer", str(int(node))]
+    if isinstance(node, sympy.Rational):
+        return ["Rational", str(node.p), str(node.q)]
+    if isinstance(node, sympy.Float):
+        sign, man, exp, _ = node._mpf_
+        return ["Float", str(-int(man) if sign else int(man)), int(exp), int(node._prec)]
+    if node in _CONSTANT_NAMES:
+        return [_CONSTANT_NAMES[node]]
+    if isinstance(node, Coordinate):
+        return ["Coordinate", node.name]
+    if isinstance(node, sympy.Symbol):
+        return ["Symbol", node.name]  # the variable that a Subs binds
+    if isinstance(node, Field):
+        return ["Field", node.name, *map(to_data, node.args)]
+    if isinstance(node, sympy.Derivative):
+        pairs: Any = node.args[1:]
+        counts = [[to_data(variable), int(count)] for variable, count in pairs]
+        return ["Derivative", to_data(node.args[0]), counts]
+    name = type(node).__name__
+    if _NODES.get(name) is not type(node):
+        raise FileError(f"a file cannot hold {name}, as in {node}: use another function for it")
+    return [name, *map(to_data, node.args)]
+
+
+def from_data(data: Sequence[Any], names: Names) -> Any:
+    """The expression of `to_data`.
+
+    Args:
+        data: nested lists.
+        names: the coordinates and fields by name.
+
+    Raises:
+        FileError: the data is not what `to_data` writes.
+    """
+    try:
+        return _rebuild(data, names)
+    except (TypeError, ValueError, IndexError, KeyError, AttributeError) as error:
+        raise FileError(f"damaged expression in the file: {error}") from error
+
+
+def problem_to_data(problem: Problem) -> dict[str, Any]:
+    """A problem as plain data that JSON can hold.
+
+    Raises:
+        FileError: an equation contains a function that has no name in the tables.
+    """
+    exact = problem.exact
+    return {
+        "format": FORMAT,
+        "coordinates": [[c.name, c.is_time] for c in problem.coordinates],
+        "intervals": [list(interval) for interval in problem.intervals],
+        "fields": [f.name for f in problem.fields],
+        "equations": [to_data(e) for e in problem.equations],
+        "exact": None if exact is None else {name: to_data(e) for name, e in exact.items()},
+    }
+
+
+def problem_from_data(data: Mapping[str, Any]) -> Problem:
+    """The problem of `problem_to_data`; its warnings are not repeated.
+
+    Raises:
+        FileError: the data is damaged, or of a newer format.
+    """
+    if data.get("format") != FORMAT:
+        raise FileError(
+            f"the file holds a problem of format {data.get('format')}, this version reads {FORMAT}"
+        )
+    try:
+        coordinates = [Coordinate(name, is_time=time) for name, time in data["coordinates"]]
+        fields = [field(name, *coordinates) for name in data["fields"]]
+        domain = dict(zip(coordinates, map(tuple, data["intervals"]), strict=True))
+        equations, exact = data["equations"], data["exact"]
+    except (KeyError, TypeError, ValueError) as error:
+        raise FileError(f"damaged problem in the file: {error}") from error
+    names = {c.name: c for c in coordinates} | {f.name: f for f in fields}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ProblemWarning)
+        return Problem(
+            *(from_data(e, names) for e in equations),
+            domain=domain,
+            exact=None if exact is None else {n: from_data(e, names) for n, e in exact.items()},
+        )
+
+
+def _rebuild(data: Sequence[Any], names: Names) -> Any:
+    kind, *rest = data
+    if kind == "Integer":
+        return sympy.Integer(int(rest[0]))
+    if kind == "Rational":
+        return sympy.Rational(int(rest[0]), int(rest[1]))
+    if kind == "Float":
+        mantissa, exponent, precision = int(rest[0]), int(rest[1]), int(rest[2])
+        bits = (int(mantissa < 0), abs(mantissa), exponent, abs(mantissa).bit_length())
+        return sympy.Float(bits, precision=precision)
+    if kind == "Coordinate":
+        return names[rest[0]]
+    if kind == "Symbol":
+        return sympy.Symbol(str(rest[0]))
+    if kind == "Field":
+        return names[rest[0]].func(*(_rebuild(a, names) for a in rest[1:]))
+    if kind == "Derivative":
+        target = _rebuild(rest[0], names)
+        make = FieldDerivative if isinstance(target, Field) else sympy.Derivative
+        return make(target, *((_rebuild(v, names), int(n)) for v, n in rest[1]))
+    if kind in _CONSTANTS:
+        return _CONSTANTS[kind]
+    if kind not in _NODES:
+        raise FileError(f"the file contains {kind!r}, which is no known function")
+    args = [_rebuild(a, names) for a in rest]
+    if kind in ("Tuple", "ExprCondPair", "Subs"):
+        return _NODES[kind](*args)
+    # The tree must come back as it was, even where sympy would now write it in another way.
+    return _NODES[kind](*args, evaluate=False)

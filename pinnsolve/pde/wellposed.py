@@ -1,0 +1,293 @@
+"""Counting: are there as many equations and conditions as the unknowns need?
+
+The counts are rules of thumb on the orders of the equations, made to err on the side of acceptance:
+a part of the boundary is called bare only if no reading of the problem makes it complete.
+"""
+
+from collections.abc import Sequence
+from itertools import combinations
+from math import ceil
+from typing import Any
+
+import numpy as np
+import sympy
+from scipy.optimize import linear_sum_assignment
+
+from pinnsolve.errors import ProblemError
+from pinnsolve.pde.agreement import Domain, check_contradictions, warn_where_parts_meet
+from pinnsolve.pde.conditions import Condition, Interval, periodic_axis
+from pinnsolve.pde.coordinates import Coordinate
+from pinnsolve.pde.fields import Field
+from pinnsolve.pde.jets import Jet
+
+
+def check(conditions: Sequence[Condition], fields: Sequence[Field], domain: Domain) -> None:
+    """Refuse a set of equations that does not determine its fields.
+
+    Raises:
+        ProblemError: repeated or contradictory equations, too few equations or conditions, or an
+            undetermined level.
+
+    Warns:
+        ProblemWarning: two conditions disagree where their places meet.
+    """
+    _check_repeated(conditions)
+    check_contradictions(conditions, domain)
+    interior = [c for c in conditions if c.kind == "equation"]
+    others = [c for c in conditions if c.kind != "equation"]
+    _check_count(interior, fields)
+    for axis, (coordinate, _) in enumerate(domain):
+        if coordinate.is_time:
+            _check_initial(interior, others, fields, domain, axis)
+        elif len(domain) == 1:
+            _check_ordinary(interior, others, fields, domain)
+        else:
+            _check_boundary(interior, others, fields, domain, axis)
+    _check_level(conditions, fields)
+    warn_where_parts_meet(conditions, domain)
+
+
+def _check_repeated(conditions: Sequence[Condition]) -> None:
+    for first, second in combinations(conditions, 2):
+        if first.sites != second.sites or first.jets != second.jets:
+            continue
+        same = (first.residual - second.residual).expand() == 0
+        if same or (first.residual + second.residual).expand() == 0:
+            raise ProblemError(
+                "PS-E013",
+                "the same equation is given twice",
+                f"{first.source}  and  {second.source}",
+                "leave one of them out",
+            )
+
+
+def _check_count(interior: Sequence[Condition], fields: Sequence[Field]) -> None:
+    if len(interior) >= len(fields):
+        return
+    used = set().union(*(c.fields for c in interior))
+    names = [f.name for f in fields]
+    bare = [name for name in names if name not in used]
+    raise ProblemError(
+        "PS-E008",
+        f"{len(fields)} fields ({', '.join(names)}) but {len(interior)} equations in the interior"
+        + (f"; none of them contains {', '.join(bare)}" if bare else ""),
+        "; ".join(c.source for c in interior) or "(no equation holds in the interior)",
+        "add the missing equation, or replace a field that is known by its expression",
+    )
+
+
+def _check_level(conditions: Sequence[Condition], fields: Sequence[Field]) -> None:
+    """A constant added to a field must change something, or its level is arbitrary."""
+    for target in fields:
+        for condition in conditions:
+            values = [j for j in condition.jets if j.field == target.name and not any(j.orders)]
+            change = sympy.Add(*(condition.residual.diff(jet) for jet in values))
+            if change.expand() != 0:
+                break
+        else:
+            place = ", ".join(f"{c}: ..." for c in target.coordinates if not c.is_time)
+            user = next(c for c in conditions if target.name in c.fields)
+            raise ProblemError(
+                "PS-E011",
+                f"{target.name} appears only through derivatives or differences, "
+                "so a constant can be added to it",
+                user.source,
+                f"pin it: add pin({target.name}, at={{{place}}}, value=0)",
+            )
+
+
+def _check_initial(
+    interior: Sequence[Condition],
+    others: Sequence[Condition],
+    fields: Sequence[Field],
+    domain: Domain,
+    axis: int,
+) -> None:
+    """A field of order m in time needs m conditions at fixed times (the first or not)."""
+    slices = [c for c in others if any(c.fixed(s) == (axis,) for s in range(len(c.sites)))]
+    if len(fields) > 1 and len(slices) >= sum(max(_evolved(c, axis).values()) for c in interior):
+        return  # conditions on one field may stand for those on another
+    intervals = [interval for _, interval in domain]
+    for target in fields:
+        mine = [c for c in slices if target.name in c.fields]
+        order = max(_evolved(c, axis).get(target.name, 0) for c in interior)
+        given = {(c.sites, c.order(target.name, axis)) for c in mine}
+        if len(given) >= order or any(periodic_axis(c, intervals) == axis for c in mine):
+            continue
+        missing = next(k for k in range(order) if k not in {k for _, k in given})
+        time, (start, _) = domain[axis]
+        wanted = _call(target, {time: start}, str(time) * missing)
+        raise ProblemError(
+            "PS-E009",
+            f"{target.name} is of order {order} in {time} and needs {order} initial "
+            f"condition{'s' if order > 1 else ''}, but has {len(given)}",
+            next(c.source for c in interior if _evolved(c, axis).get(target.name) == order),
+            f"add Eq({wanted}, ...)",
+        )
+
+
+def _evolved(condition: Condition, axis: int) -> dict[str, int]:
+    """Orders in time of the fields that an equation evolves.
+
+    Those are the fields differentiated in time alone (T, not u, in `T.dt + u.dxt = T.dxx`), or, if
+    there are none, those differentiated in time at all.
+    """
+    pure = {
+        name: max(j.orders[axis] for j in condition.jets if j.field == name and _only(j, axis))
+        for name in condition.fields
+        if any(j.field == name and _only(j, axis) for j in condition.jets)
+    }
+    return pure or {name: condition.order(name, axis) for name in condition.fields}
+
+
+def _only(jet: Jet, axis: int) -> bool:
+    orders = jet.orders
+    return orders[axis] > 0 and sum(orders) == orders[axis]
+
+
+def _check_ordinary(
+    interior: Sequence[Condition],
+    others: Sequence[Condition],
+    fields: Sequence[Field],
+    domain: Domain,
+) -> None:
+    """An ordinary differential equation needs as many conditions as its order, wherever."""
+    coordinate, ends = domain[0]
+    regular = not any(_degenerate(interior, f.name, domain, 0, end) for f in fields for end in ends)
+    needed = _structural_order(interior, fields, 0)
+    if regular and len(others) < needed:
+        target = max(fields, key=lambda f: max(c.order(f.name, 0) for c in interior))
+        raise ProblemError(
+            "PS-E010",
+            f"equations of total order {needed} in {coordinate} need {needed} "
+            f"condition{'s' if needed > 1 else ''} on the boundary, but there "
+            f"{'is' if len(others) == 1 else 'are'} {len(others)}",
+            "; ".join(c.source for c in interior),
+            f"add a condition such as Eq({_call(target, {coordinate: ends[0]})}, ...)",
+        )
+
+
+def _check_boundary(
+    interior: Sequence[Condition],
+    others: Sequence[Condition],
+    fields: Sequence[Field],
+    domain: Domain,
+    axis: int,
+) -> None:
+    """Order 1 needs a condition on one side, 2 and 3 on both sides, 4 two on both sides, and so on.
+
+    A side is complete as well if the other one has Cauchy data, or if, in a system, the number of
+    conditions on it is half of the structural order, whichever field they are on.
+    """
+    coordinate, ends = domain[axis]
+    orders = {f.name: max(c.order(f.name, axis) for c in interior) for f in fields}
+    on_side = {
+        end: [
+            c
+            for c in others
+            if any(c.fixed(s) == (axis,) and c.sites[s][axis] == end for s in range(len(c.sites)))
+        ]
+        for end in ends
+    }
+    if max(orders.values()) == 1:
+        _check_inflow(interior, others, fields, domain, axis)
+    share = ceil(_structural_order(interior, fields, axis) / 2)
+    for target in fields:
+        order = orders[target.name]
+        needed = 0 if order < 2 else max(1, order // 2)
+        counts = {end: sum(target.name in c.fields for c in on_side[end]) for end in ends}
+        whole = sum(counts.values()) >= order and min(counts.values()) > 0
+        if max(counts.values()) >= order or whole:
+            continue
+        for end in ends:
+            in_system = len(fields) > 1 and len(on_side[end]) >= share
+            if counts[end] >= needed or in_system:
+                continue
+            if not _degenerate(interior, target.name, domain, axis, end):
+                equation = next(c for c in interior if c.order(target.name, axis) == order)
+                raise _bare(target, coordinate, ends, end, order, counts[end], needed, equation)
+
+
+def _bare(
+    target: Field,
+    coordinate: Coordinate,
+    ends: Interval,
+    end: float,
+    order: int,
+    count: int,
+    needed: int,
+    equation: Condition,
+) -> ProblemError:
+    low, high = (_call(target, {coordinate: e}) for e in ends)
+    has = f"has only {count} of {needed} conditions" if count else "has no condition"
+    slope = _call(target, {coordinate: end}, str(coordinate))
+    return ProblemError(
+        "PS-E010",
+        f"{target.name} {has} at {coordinate} = {end:g}, but is of order {order} in {coordinate}",
+        equation.source,
+        f"add Eq({low if end == ends[0] else high}, ...) or Eq({slope}, ...), "
+        f"or make it periodic: Eq({low}, {high})",
+    )
+
+
+def _check_inflow(
+    interior: Sequence[Condition],
+    others: Sequence[Condition],
+    fields: Sequence[Field],
+    domain: Domain,
+    axis: int,
+) -> None:
+    """Of order 1 with a constant speed: information enters on one side at least."""
+    coordinate, (low, high) = domain[axis]
+    if any(axis in c.fixed(s) for c in others for s in range(len(c.sites))):
+        return
+    for condition in interior:
+        for jet in condition.jets:
+            speed = condition.residual.diff(jet) if jet.orders[axis] == 1 else sympy.S.Zero
+            if speed.is_number and not speed.is_zero:
+                target = next(f for f in fields if f.name == jet.field)
+                raise ProblemError(
+                    "PS-E010",
+                    f"{target.name} has no condition at {coordinate} = {low:g} nor at "
+                    f"{coordinate} = {high:g}, but is of order 1 in {coordinate}",
+                    condition.source,
+                    f"add a condition on the inflow side, such as "
+                    f"Eq({_call(target, {coordinate: low})}, ...)",
+                )
+
+
+def _structural_order(interior: Sequence[Condition], fields: Sequence[Field], axis: int) -> int:
+    """How many conditions along a coordinate a system needs altogether.
+
+    The largest sum of orders over the ways to give every field an equation of its own (the
+    signature method of J. Pryce, BIT 41 (2001) 364); 0 if there is no such way.
+    """
+    table = np.array([[c.order(f.name, axis) for f in fields] for c in interior], dtype=float)
+    weights = np.where(table < 0, -1e6, table)
+    total = weights[linear_sum_assignment(weights, maximize=True)].sum()
+    return int(total) if total >= 0 else 0
+
+
+def _degenerate(
+    interior: Sequence[Condition], field: str, domain: Domain, axis: int, end: float
+) -> bool:
+    """Whether the highest derivative drops out, or the equation is singular, at an end.
+
+    As in polar coordinates at r = 0: there the equation itself says what a condition would.
+    """
+    place: Any = {domain[axis][0]: sympy.Integer(int(end)) if end == int(end) else sympy.Float(end)}
+    order = max(c.order(field, axis) for c in interior)
+    if any(c.residual.subs(place).has(sympy.zoo, sympy.nan, sympy.oo) for c in interior):
+        return True
+    return all(
+        condition.residual.diff(jet).subs(place).is_zero
+        for condition in interior
+        for jet in condition.jets
+        if jet.field == field and jet.orders[axis] == order
+    )
+
+
+def _call(target: Field, place: dict[Coordinate, float], along: str = "") -> str:
+    """How the user writes a field, or its derivative, at a place."""
+    values = [f"{place[c]:g}" if c in place else str(c) for c in target.coordinates]
+    return f"{target.name}{f'.d{along}' if along else ''}({', '.join(values)})"

@@ -1,0 +1,233 @@
+"""The straight line from a problem to an executable, one call per arrow.
+
+    problem = declare(...)            sympy, checked
+    system = normalize(problem)       scalar residuals in derivatives at places
+    model = represent(system, ...)    networks that stand for the fields
+    plans = plan(system, model)       which derivatives each sweep carries
+    blocks = build(system, plans, model)      residual graphs
+    executable = device.compile(blocks, layout)    device code
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pinnsolve.devices.base import AbstractDevice, AbstractExecutable, ResidualBlock
+from pinnsolve.diff import functions as ops
+from pinnsolve.diff.evaluate import evaluate
+from pinnsolve.diff.export import graph_from_data, graph_to_data, stored_parameter
+from pinnsolve.diff.graph import Node, topological
+from pinnsolve.diff.parameters import Array, Layout
+from pinnsolve.diff.plan import BlockPlan, close, plan_block
+from pinnsolve.diff.residual import Approximator, field_channels, residual_nodes
+from pinnsolve.errors import FileError, NetworkError
+from pinnsolve.nets.cell import Cell
+from pinnsolve.nets.models import MLP
+from pinnsolve.pde.problem import Problem
+from pinnsolve.pde.system import Jet, System, normalize
+
+Network = Cell | Mapping[Any, Cell] | None
+CHUNK = 20_000  # points evaluated at once
+
+
+@dataclass(frozen=True)
+class Model:
+    """Networks that stand for the fields, their parameters in one vector."""
+
+    approximators: tuple[Approximator, ...]
+    layout: Layout
+    text: str
+
+    @property
+    def groups(self) -> tuple[tuple[str, ...], ...]:
+        return tuple(approximator.fields for approximator in self.approximators)
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """All artefacts of the line, for looking at and for training."""
+
+    problem: Problem
+    system: System
+    model: Model
+    plans: tuple[BlockPlan, ...]
+    blocks: tuple[ResidualBlock, ...]
+    executable: AbstractExecutable
+
+    def describe(self) -> str:
+        """The plan in words: which channels each set of points carries."""
+        names = [c.name for c in self.system.coordinates]
+        return "\n".join(
+            f"{', '.join(r.name for r in block.residuals)}\n  "
+            + plan.describe(names, self.model.groups).replace("\n", "\n  ")
+            for block, plan in zip(self.system.blocks, self.plans, strict=True)
+        )
+
+
+def compile_problem(problem: Problem, network: Network, device: AbstractDevice) -> Pipeline:
+    """Everything up to the executable."""
+    system = normalize(problem)
+    model = represent(system, network)
+    plans = plan(system, model)
+    check_smoothness(system, model)
+    blocks = build(system, plans, model)
+    executable = device.compile(blocks, model.layout)
+    return Pipeline(problem, system, model, plans, blocks, executable)
+
+
+def represent(system: System, network: Network) -> Model:
+    """One network for all fields, or one each from a mapping field -> network.
+
+    Raises NetworkError when a field has no network or an output is missing.
+    """
+    if network is None:
+        network = default_network(system)
+    cells: dict[tuple[str, ...], Cell] = (
+        {system.fields: network}
+        if isinstance(network, Cell)
+        else {(_field_name(field),): cell for field, cell in network.items()}
+    )
+    covered = [field for group in cells for field in group]
+    if sorted(covered) != sorted(system.fields):
+        raise NetworkError(
+            f"networks are given for {', '.join(covered)} but the problem's fields are "
+            f"{', '.join(system.fields)}; give one network for all, or one for each"
+        )
+    named = {
+        name if len(cells) == 1 else f"{group[0]}.{name}": parameter
+        for group, cell in cells.items()
+        for name, parameter in cell.named_parameters().items()
+    }
+    approximators = tuple(_approximator(system, group, cell) for group, cell in cells.items())
+    text = "; ".join(repr(cell).splitlines()[0] for cell in cells.values())
+    return Model(approximators, Layout.of(named), text)
+
+
+def _field_name(field: Any) -> str:
+    return field if isinstance(field, str) else str(getattr(field, "name", field))
+
+
+def default_network(system: System) -> Cell:
+    """Three hidden layers of 20, a little wider for systems."""
+    return MLP(system.dimension, len(system.fields), width=20 + 4 * (len(system.fields) - 1))
+
+
+def _approximator(system: System, group: tuple[str, ...], cell: Cell) -> Approximator:
+    """The network behind the affine map of the domain to [-1, 1]."""
+    centre = [[(low + high) / 2 for low, high in system.intervals]]
+    factor = [[2 / (high - low) for low, high in system.intervals]]
+
+    def function(x: Node) -> Node:
+        return cell((x - ops.constant(centre)) * ops.constant(factor))
+
+    output = function(ops.input_points("site0", system.dimension))
+    if output.shape != (1, 1, len(group)):
+        raise NetworkError(
+            f"the network gives {output.columns} columns, but stands for "
+            f"{len(group)} field(s): {', '.join(group)}"
+        )
+    return Approximator(group, function)
+
+
+def check_smoothness(system: System, model: Model) -> None:
+    """Refuse a network with a kink where the equations differentiate twice or more."""
+    orders = {
+        jet.field: sum(jet.orders)
+        for residual in system.residuals
+        for jet in sorted(residual.expression.atoms(Jet), key=lambda jet: sum(jet.orders))
+    }
+    for approximator in model.approximators:
+        output = approximator.function(ops.input_points("site0", system.dimension))
+        kinked = {n.primitive for n in topological([output])} & {"absolute", "sign"}
+        order = max(orders.get(field, 0) for field in approximator.fields)
+        if kinked and order >= 2:
+            source = max(
+                system.residuals,
+                key=lambda r: max((sum(j.orders) for j in r.expression.atoms(Jet)), default=0),
+            ).source
+            raise NetworkError(
+                f"the network for {', '.join(approximator.fields)} has a kink (its activation is "
+                f"built from {', '.join(sorted(kinked))}, as relu is) and no derivative of order "
+                f"{order}, which {source} needs; use a smooth activation: tanh, sin or swish"
+            )
+
+
+def plan(system: System, model: Model) -> tuple[BlockPlan, ...]:
+    return tuple(plan_block(block, system.dimension, model.groups) for block in system.blocks)
+
+
+def build(
+    system: System, plans: Sequence[BlockPlan], model: Model
+) -> tuple[ResidualBlock, ...]:
+    return tuple(
+        ResidualBlock(tuple(residual_nodes(system, block, plan, model.approximators)))
+        for block, plan in zip(system.blocks, plans, strict=True)
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class FieldEvaluator:
+    """Trained fields as functions: graphs of the fields and the values of their parameters."""
+
+    graphs: Mapping[tuple[str, ...], Node]
+    layout: Layout
+    theta: Array
+
+    @staticmethod
+    def of(model: Model, dimension: int, theta: Array) -> FieldEvaluator:
+        points = ops.input_points("site0", dimension)
+        graphs = {a.fields: a.function(points) for a in model.approximators}
+        return FieldEvaluator(graphs, model.layout, theta)
+
+    def derivative(self, field: str, orders: tuple[int, ...], points: Array) -> Array:
+        """One derivative of one field at points ``(n, d)``: ``(n,)``."""
+        group = next(fields for fields in self.graphs if field in fields)
+        output = self.graphs[group]
+        x = ops.input_points("site0", len(orders))
+        if not any(orders):
+            value: Node | None = ops.column(output, group.index(field))
+        else:
+            basis = close([{tuple(orders): 1}], len(orders))
+            approximator = Approximator(group, lambda _: output)
+            channels = field_channels(basis, approximator, x, {})
+            value = channels[field][basis.pivots.index(tuple(orders))]
+        if value is None:
+            return np.zeros(len(points))
+        leaves: dict[Any, Array] = dict(self.layout.views(self.theta))
+        chunks = [points[k : k + CHUNK] for k in range(0, len(points), CHUNK)]
+        values = [evaluate([value], {**leaves, "site0": chunk})[0] for chunk in chunks]
+        return np.concatenate(
+            [np.broadcast_to(v[:, 0], len(c)) for v, c in zip(values, chunks, strict=True)]
+        )
+
+    def to_data(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        """A header that JSON can hold, and the parameters by name."""
+        names = dict(zip(self.layout.parameters, self.layout.names, strict=True))
+        header = {
+            "parameters": list(self.layout.names),
+            "groups": [
+                {"fields": list(fields), "graph": graph_to_data(node, names)}
+                for fields, node in self.graphs.items()
+            ],
+        }
+        views = self.layout.views(self.theta)
+        return header, {names[p]: np.array(value) for p, value in views.items()}
+
+    @staticmethod
+    def from_data(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> FieldEvaluator:
+        """The inverse of `to_data`; FileError for data that is not a valid network."""
+        try:
+            parameters = {name: stored_parameter(arrays[name]) for name in header["parameters"]}
+            graphs = {
+                tuple(group["fields"]): graph_from_data(group["graph"], parameters)
+                for group in header["groups"]
+            }
+        except (KeyError, TypeError, ValueError) as error:
+            raise FileError(f"the network in the file is damaged: {error}") from error
+        layout = Layout.of(parameters)
+        theta = np.concatenate([np.ravel(arrays[name]) for name in layout.names])
+        return FieldEvaluator(graphs, layout, theta)

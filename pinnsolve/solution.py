@@ -1,0 +1,283 @@
+"""The answer: a function of the coordinates that can be evaluated, differentiated, judged, saved.
+
+Invariant: a `Solution` is frozen and needs nothing but itself; a loaded one gives the same values
+as the one that was saved, to the last bit.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import ArrayLike, NDArray
+
+from pinnsolve.comparison import Comparison, arguments_of, compare
+from pinnsolve.errors import FileError, SolutionError
+from pinnsolve.history import History
+from pinnsolve.pde.problem import Problem
+from pinnsolve.pde.tree import problem_from_data, problem_to_data
+from pinnsolve.solution_field import AbstractEvaluator, Array, SolutionField, nearest
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Solution:
+    """The solution of a problem.
+
+    ``solution(x=0.5, t=X)`` evaluates, ``solution.u(X, T)`` and ``solution.u.dx(X, T)`` evaluate
+    and differentiate a field; ``solution["u"]`` is the same for a field whose name is taken here.
+
+    Attributes:
+        problem: what was solved.
+        evaluator: the trained network.
+        history: what training has seen; its last record is that of the parameters kept.
+        residual_names: the equations and conditions, in the order of `Record.losses`.
+        points: label of each set of equations -> the points (n, d) it was last trained on, in the
+            order of the problem's coordinates.
+        held_out: name of each residual -> its root mean square on points never trained on.
+        seconds: training time; `compile_seconds` is not part of it.
+        compile_seconds: time spent on making code.
+        network: the network in words.
+        network_size: number of parameters.
+        steps: optimizer steps taken.
+        optimizer: the optimizer in words.
+        stop_reason: why training ended.
+        seed: of the points and the first parameters.
+        details: further rows of the report, such as device and precision.
+    """
+
+    problem: Problem
+    evaluator: AbstractEvaluator
+    history: History
+    residual_names: tuple[str, ...]
+    points: Mapping[str, Array]
+    held_out: Mapping[str, float]
+    seconds: float
+    compile_seconds: float
+    network: str
+    network_size: int
+    steps: int
+    optimizer: str
+    stop_reason: str
+    seed: int
+    details: Mapping[str, str] = field(default_factory=dict)
+
+    def __call__(self, **places: ArrayLike) -> Any:
+        """Every field at the given places: a dict name -> array, or the array of the only field.
+
+        Raises:
+            SolutionError: as for `SolutionField`.
+        """
+        coordinates = self.coordinates
+        for name in places:
+            if name not in coordinates:
+                raise SolutionError(
+                    f"the problem has no coordinate {name!r}; it has {', '.join(coordinates)}"
+                    + nearest(name, coordinates)
+                )
+        values = {
+            name: self[name](**{a: places[a] for a in arguments if a in places})
+            for name, arguments in arguments_of(self.problem).items()
+        }
+        return next(iter(values.values())) if len(values) == 1 else values
+
+    def __getitem__(self, name: str) -> SolutionField:
+        """The field of that name; SolutionError where there is none."""
+        arguments = arguments_of(self.problem)
+        if name not in arguments:
+            raise SolutionError(
+                f"the problem has no field {name!r}; it has {', '.join(arguments)}"
+                + nearest(name, arguments)
+            )
+        none = (0,) * len(self.coordinates)
+        return SolutionField(self.evaluator, name, arguments[name], self.coordinates, none)
+
+    def __getattr__(self, name: str) -> SolutionField:
+        # Only names that the class does not have come here; before the fields are set (copying,
+        # unpickling) the problem is such a name as well.
+        if name.startswith("_") or "problem" not in self.__dict__:
+            raise AttributeError(name)
+        try:
+            return self[name]
+        except SolutionError as error:
+            raise AttributeError(f"a solution has no attribute {name!r}; {error}") from None
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self.fields]
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Names of the fields."""
+        return tuple(arguments_of(self.problem))
+
+    @property
+    def coordinates(self) -> tuple[str, ...]:
+        """Names of the coordinates, in the order of `points` and of the evaluator."""
+        return tuple(coordinate.name for coordinate in self.problem.coordinates)
+
+    def compare(self, reference: object = None, **axes: ArrayLike) -> dict[str, Comparison]:
+        """Fields and reference on the same points; see `pinnsolve.comparison.compare`."""
+        return compare(self.problem, self._values, reference, axes)
+
+    def error(self, reference: object = None, **axes: ArrayLike) -> dict[str, float]:
+        """Relative error in the 2-norm of each field that the reference says something about.
+
+        Args:
+            reference: a sympy expression, a function, an array on `axes`, a dict of these by field,
+                or an object with `points` and `values`; None for the problem's exact solution.
+            axes: points along each coordinate, such as ``x=numpy.linspace(-1, 1, 201)``.
+
+        Raises:
+            SolutionError: nothing to compare with, an unknown name, or shapes that do not fit.
+        """
+        compared = self.compare(reference, **axes)
+        return {name: comparison.error for name, comparison in compared.items()}
+
+    def residuals(self) -> dict[str, float]:
+        """Root mean square of each residual on points never trained on.
+
+        It says how well the equations hold; it is not the error of the solution.
+        """
+        return dict(self.held_out)
+
+    def report(self) -> str:
+        """A plain-text summary: what was trained, how long, why it ended, how well it holds."""
+        rows = {
+            "network": self.network,
+            "parameters": str(self.network_size),
+            "optimizer": self.optimizer,
+            "steps": str(self.steps),
+            "training": f"{self.seconds:.1f} s",
+            "compilation": f"{self.compile_seconds:.1f} s",
+            "stopped": self.stop_reason,
+            "seed": str(self.seed),
+            **self.details,
+        }
+        if self.problem.exact is not None:
+            errors = (f"{name} {error:.2e}" for name, error in self.error().items())
+            rows["error (relative L2)"] = ", ".join(errors)
+        width = max(map(len, rows))
+        lines = [f"  {key:<{width}}  {value}" for key, value in rows.items() if value]
+        return "\n".join([f"Solution of {self._fields_text()}", *lines, "", *self._equations()])
+
+    def plot(
+        self,
+        reference: object = None,
+        axes: Any = None,
+        path: str | Path | None = None,
+        show: bool = False,
+    ) -> NDArray[Any]:
+        """Draw the fields, the error if a reference is known, the convergence, and the points.
+
+        Arguments and result are those of `pinnsolve.plot.plot`.
+        """
+        from pinnsolve.plot import plot
+
+        return plot(self, reference, axes=axes, path=path, show=show)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the solution to an HDF5 file, whole or not at all; `load` reads it.
+
+        Raises:
+            FileError: the file cannot be written.
+        """
+        from pinnsolve.solution_file import write_file
+
+        header, arrays = _to_data(self)
+        return write_file(path, header, arrays)
+
+    def _values(self, name: str, at: Mapping[str, Array]) -> Array:
+        arguments = arguments_of(self.problem)[name]
+        return self[name](**{a: at[a] for a in arguments})
+
+    def _fields_text(self) -> str:
+        return ", ".join(f"{n}({', '.join(a)})" for n, a in arguments_of(self.problem).items())
+
+    def _equations(self) -> list[str]:
+        losses = self.history[-1].losses if len(self.history) else ()
+        width = max((len(name) for name in (*self.residual_names, "equation")), default=0)
+        lines = [f"  {'equation':<{width}}  {'loss':>8}  residual (held-out rms)"]
+        for index, name in enumerate(self.residual_names):
+            loss = f"{losses[index]:8.1e}" if index < len(losses) else " " * 8
+            residual = f"{self.held_out[name]:.1e}" if name in self.held_out else ""
+            lines.append(f"  {name:<{width}}  {loss}  {residual}".rstrip())
+        return lines
+
+    def __repr__(self) -> str:
+        loss = f"loss {self.history[-1].loss:.2e}, " if len(self.history) else ""
+        return (
+            f"<Solution of {self._fields_text()}: {loss}{self.network_size} parameters, "
+            f"{self.steps} steps in {self.seconds:.1f} s ({self.stop_reason})>"
+        )
+
+
+PLAIN = (
+    "seconds", "compile_seconds", "network", "network_size", "steps", "optimizer", "stop_reason",
+    "seed",
+)  # fmt: skip
+
+
+def load(
+    path: str | Path,
+    evaluator: Callable[[dict[str, Any], dict[str, NDArray[Any]]], AbstractEvaluator] | None = None,
+) -> Solution:
+    """Read a solution that `Solution.save` wrote; the script that made it is not needed.
+
+    Args:
+        path: the file.
+        evaluator: makes the evaluator from its header and arrays; the library's own by default.
+
+    Raises:
+        FileError: the file is missing, damaged, foreign, or of a newer version.
+    """
+    from pinnsolve.solution_file import read_file
+
+    header, arrays = read_file(path)
+    try:
+        return _from_data(header, arrays, evaluator or _evaluator_from_data)
+    except (KeyError, IndexError, TypeError, ValueError) as error:
+        raise FileError(f"{path} is damaged: {type(error).__name__}: {error}") from error
+
+
+def _evaluator_from_data(
+    header: dict[str, Any], arrays: dict[str, NDArray[Any]]
+) -> AbstractEvaluator:
+    from pinnsolve.pipeline import FieldEvaluator
+
+    return FieldEvaluator.from_data(header, arrays)
+
+
+def _to_data(solution: Solution) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    evaluator_header, evaluator_arrays = solution.evaluator.to_data()
+    header = {name: getattr(solution, name) for name in PLAIN} | {
+        "problem": problem_to_data(solution.problem),
+        "evaluator": evaluator_header,
+        "residual_names": list(solution.residual_names),
+        "point_labels": list(solution.points),
+        "held_out": dict(solution.held_out),
+        "details": dict(solution.details),
+    }
+    # Labels are text of the user's and may contain a slash, which would nest groups in the file.
+    points = {f"points/{index}": array for index, array in enumerate(solution.points.values())}
+    history = {f"history/{name}": array for name, array in solution.history.to_arrays().items()}
+    network = {f"evaluator/{name}": array for name, array in evaluator_arrays.items()}
+    return header, points | history | network
+
+
+def _from_data(
+    header: dict[str, Any], arrays: dict[str, NDArray[Any]], evaluator: Callable[..., Any]
+) -> Solution:
+    def group(prefix: str) -> dict[str, NDArray[Any]]:
+        start = len(prefix) + 1
+        return {k[start:]: array for k, array in arrays.items() if k.startswith(f"{prefix}/")}
+
+    points = group("points")
+    return Solution(
+        problem=problem_from_data(header["problem"]),
+        evaluator=evaluator(header["evaluator"], group("evaluator")),
+        history=History.from_arrays(group("history")),
+        residual_names=tuple(header["residual_names"]),
+        points={label: points[str(i)] for i, label in enumerate(header["point_labels"])},
+        held_out=header["held_out"],
+        details=header["details"],
+        **{name: header[name] for name in PLAIN},
+    )

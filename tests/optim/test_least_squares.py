@@ -1,0 +1,227 @@
+"""Levenberg-Marquardt against closed solutions, scipy, and the formulas it folds together."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.optimize import least_squares
+
+from pinnsolve.errors import OptimizerError
+from pinnsolve.optim import LevenbergMarquardt, NormalEquations
+from tests.optim.objectives import (
+    Barrier,
+    Decay,
+    Linear,
+    Rosenbrock,
+    TanhRegression,
+    run,
+    tanh_regression,
+)
+
+
+def scipy_minimum(objective, start, **options) -> Any:
+    jacobian: Any = objective.jacobian  # the stubs of scipy know no callable here
+    return least_squares(objective.residuals, start, jac=jacobian, method="lm", **options)
+
+
+def test_jacobians_of_the_test_objectives_are_right():
+    objective, theta = tanh_regression(rows=7)
+    step = 1e-20j * np.eye(objective.size)
+    columns = [objective.residuals(theta + d).imag / 1e-20 for d in step]
+    assert np.allclose(np.transpose(columns), objective.jacobian(theta), rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("geodesic", [True, False])
+def test_one_gauss_newton_step_solves_a_linear_problem(geodesic):
+    rng = np.random.default_rng(3)
+    matrix, right = rng.normal(size=(30, 8)), rng.normal(size=30)
+    objective = Linear(matrix, right)
+    optimizer = LevenbergMarquardt(geodesic=geodesic, damping=1e-15)
+    state = optimizer.step(objective, optimizer.init(objective, np.zeros(8)))
+    assert np.allclose(state.theta, np.linalg.lstsq(matrix, right, rcond=None)[0], atol=1e-12)
+    assert optimizer.done(optimizer.step(objective, state)) == (
+        "the gradient is zero to its tolerance"
+    )
+
+
+def test_large_damping_is_a_gradient_step():
+    objective, theta = Linear(np.diag([3.0, 1.0]), np.array([1.0, 2.0])), np.zeros(2)
+    optimizer = LevenbergMarquardt(damping=1e6, maximum_damping=1e7)
+    state = optimizer.step(objective, optimizer.init(objective, theta))
+    mean = 0.5 * (9.0 + 1.0)
+    assert np.allclose(state.theta, np.array([3.0, 2.0]) / (1e6 * mean), rtol=1e-5)
+
+
+@pytest.mark.parametrize("geodesic", [True, False])
+def test_rosenbrock_reaches_its_minimum(geodesic):
+    state, _ = run(LevenbergMarquardt(geodesic=geodesic), Rosenbrock(), np.array([-1.2, 1.0]))
+    assert np.allclose(state.theta, 1.0, atol=1e-12)
+    assert state.step < 30
+
+
+def test_minimum_with_a_remaining_residual_agrees_with_scipy():
+    objective, start = Decay(), np.array([1.0, 0.3, 0.0])
+    ours, reason = run(LevenbergMarquardt(steps=60), objective, start)
+    theirs = scipy_minimum(objective, start, xtol=1e-15, ftol=1e-15)
+    assert reason != "60 steps done"
+    assert ours.loss == pytest.approx(2.0 * theirs.cost, rel=1e-12)
+    assert np.allclose(ours.theta, theirs.x, rtol=1e-7)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_acceleration_and_corrections_pay_on_a_network(seed):
+    objective, start = tanh_regression(seed=seed)
+
+    def loss(**settings):
+        return run(LevenbergMarquardt(steps=60, **settings), objective, start)[0].loss
+
+    plain = loss(geodesic=False, corrections=0)
+    accelerated = loss(corrections=0)
+    theirs = scipy_minimum(objective, start, max_nfev=60)
+    assert plain < 10.0 * 2.0 * theirs.cost
+    assert accelerated < 0.5 * plain
+    assert loss() < 0.1 * accelerated
+
+
+def test_a_correction_is_the_formula_written_out():
+    objective, theta = tanh_regression(rows=40, seed=2)
+    damping = 10.0
+    system = objective.normal_equations(theta)
+    lam = damping * system.matrix.diagonal().mean()
+    shifted = system.matrix + lam * np.eye(objective.size)
+    jacobian = objective.jacobian(theta)
+    move = -np.linalg.solve(shifted, system.vector)
+    for _ in range(2):
+        pull = jacobian.T @ objective.residuals(theta + move) + lam * move
+        move = move - np.linalg.solve(shifted, pull)
+    optimizer = LevenbergMarquardt(geodesic=False, corrections=2, gain=0.0, damping=damping)
+    state = optimizer.step(objective, optimizer.init(objective, theta))
+    assert np.allclose(state.theta - theta, move, rtol=1e-9, atol=1e-12)
+
+
+def test_corrections_stop_where_they_gain_too_little():
+    calls = []
+
+    class Counted(TanhRegression):
+        def vjp(self, theta, w):
+            calls.append(1)
+            return super().vjp(theta, w)
+
+    _, theta = tanh_regression()
+    points = np.linspace(-1.0, 1.0, 60)
+    objective = Counted(points, np.sin(3.0 * points))
+    for gain, expected in ((1.0, 1), (0.0, 4)):
+        calls.clear()
+        optimizer = LevenbergMarquardt(geodesic=False, corrections=4, gain=gain, damping=1.0)
+        optimizer.step(objective, optimizer.init(objective, theta))
+        assert len(calls) == expected
+
+
+def test_the_accelerated_trial_is_the_formula_written_out():
+    objective, theta = tanh_regression(rows=40, seed=2)
+    h, damping = 0.1, 10.0
+    system = objective.normal_equations(theta)
+    lam = damping * system.matrix.diagonal().mean()
+    shifted = system.matrix + lam * np.eye(objective.size)
+    r, jacobian = objective.residuals(theta), objective.jacobian(theta)
+    v = -np.linalg.solve(shifted, jacobian.T @ r)
+    second = 2.0 / h * ((objective.residuals(theta + h * v) - r) / h - jacobian @ v)
+    a = -np.linalg.solve(shifted, jacobian.T @ second)
+    optimizer = LevenbergMarquardt(corrections=0, damping=damping, difference=h)
+    state = optimizer.step(objective, optimizer.init(objective, theta))
+    assert state.damping == damping / optimizer.relaxation  # accepted at the first damping
+    assert np.allclose(state.theta - theta, v + 0.5 * a, rtol=1e-9, atol=1e-12)
+
+
+def test_a_strong_bend_is_refused():
+    objective, theta = Rosenbrock(), np.array([-1.2, 1.0])
+    lax = LevenbergMarquardt(damping=1e-8, acceleration_limit=1e9)
+    strict = LevenbergMarquardt(damping=1e-8)
+    first = strict.step(objective, strict.init(objective, theta))
+    assert first.damping > 1e-8
+    assert lax.step(objective, lax.init(objective, theta)).damping <= 1e-8
+
+
+def test_points_that_are_not_finite_are_refused():
+    optimizer = LevenbergMarquardt(damping=1e-12, geodesic=False)
+    objective, start = Barrier(), np.array([50.0, 1.0])
+    # The undamped step from 50 lands at 50 - 50 log 25 < 0, where the logarithm is not a number.
+    assert start[0] - start[0] * np.log(25.0) < 0.0
+    state = optimizer.step(objective, optimizer.init(objective, start))
+    assert np.isfinite(state.loss)
+    assert state.theta[0] > 0.0
+    assert np.allclose(run(optimizer, objective, start)[0].theta, [2.0, 0.0], atol=1e-12)
+
+
+def test_the_loss_never_rises_and_is_that_of_the_parameters():
+    objective, start = tanh_regression(seed=1)
+    optimizer = LevenbergMarquardt(steps=40)
+    state = optimizer.init(objective, start)
+    while optimizer.done(state) is None:
+        following = optimizer.step(objective, state)
+        assert following.loss < state.loss
+        r = objective.residuals(following.theta)
+        assert following.loss == float(r @ r)
+        state = following
+    assert optimizer.done(state) == "40 steps done"
+
+
+def test_no_way_down_ends_with_the_damping_at_its_maximum():
+    class Lying(Linear):
+        """Its Jacobian points uphill, so no damping can help."""
+
+        def jacobian(self, theta):
+            return -self.matrix
+
+    objective = Lying(np.eye(2), np.ones(2))
+    state, reason = run(LevenbergMarquardt(), objective, np.zeros(2), limit=5)
+    assert reason == "the damping is at its maximum and no step lowers the loss"
+    assert (state.theta == 0.0).all()
+
+
+def test_derivatives_that_are_not_finite_end_the_run():
+    class Broken(Rosenbrock):
+        def normal_equations(self, theta):
+            return NormalEquations(np.full((2, 2), np.nan), np.zeros(2), 1.0)
+
+    _, reason = run(LevenbergMarquardt(), Broken(), np.array([0.5, 0.5]), limit=3)
+    assert "not finite" in reason
+
+
+def test_rank_deficient_problems_are_solved():
+    matrix = np.array([[1.0, 1.0], [1.0, 1.0], [2.0, 2.0]])
+    state, _ = run(LevenbergMarquardt(), Linear(matrix, np.array([1.0, 1.0, 2.0])), np.zeros(2))
+    assert state.theta.sum() == pytest.approx(1.0, abs=1e-12)
+
+
+def test_rebase_evaluates_the_loss_again_and_keeps_the_damping():
+    objective, start = tanh_regression(rows=60)
+    other, _ = tanh_regression(rows=41)
+    optimizer = LevenbergMarquardt(steps=5)
+    state, _ = run(optimizer, objective, start)
+    moved = optimizer.rebase(other, state)
+    r = other.residuals(state.theta)
+    assert moved.loss == float(r @ r) != state.loss
+    assert moved.damping == state.damping
+    assert moved.theta is state.theta
+
+
+@pytest.mark.parametrize(
+    ("theta", "message"),
+    [(np.array([np.nan, 0.0]), "loss at the starting parameters is nan"), (np.zeros(3), r"\(2,\)")],
+)
+def test_a_bad_start_is_refused_with_a_reason(theta, message):
+    with pytest.raises(OptimizerError, match=message):
+        LevenbergMarquardt().init(Rosenbrock(), theta)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"damping": 0.0}, "choose a positive one between"),
+        ({"relaxation": 0.5}, "choose 1 or more"),
+    ],
+)
+def test_bad_settings_are_refused(settings, message):
+    with pytest.raises(OptimizerError, match=message):
+        LevenbergMarquardt(**settings)

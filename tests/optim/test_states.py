@@ -1,0 +1,155 @@
+"""Adam, chains, and states that go to arrays and back without a bit changed."""
+
+import numpy as np
+import pytest
+
+from pinnsolve.errors import OptimizerError
+from pinnsolve.optim import Adam, Chain, LevenbergMarquardt, SSBroyden, from_arrays, to_arrays
+from pinnsolve.optim.adam import AdamState
+from tests.optim.objectives import Barrier, Linear, Rosenbrock, run, tanh_regression
+
+OPTIMIZERS = [
+    Adam(steps=None),
+    LevenbergMarquardt(),
+    LevenbergMarquardt(geodesic=False),
+    SSBroyden(),
+    Adam(steps=3) >> SSBroyden(),
+    Adam(steps=2) >> SSBroyden(steps=2) >> LevenbergMarquardt(),
+]
+IDS = ["adam", "lm", "lm-plain", "ssb", "two", "three"]
+
+
+def steps(optimizer, objective, state, count):
+    for _ in range(count):
+        state = optimizer.step(objective, state)
+    return state
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS, ids=IDS)
+@pytest.mark.parametrize("pause", [1, 5])
+def test_a_resumed_run_is_the_same_run_to_the_last_bit(optimizer, pause):
+    objective, start = tanh_regression()
+    whole = steps(optimizer, objective, optimizer.init(objective, start), 10)
+    half = steps(optimizer, objective, optimizer.init(objective, start), pause)
+    arrays = to_arrays(half)
+    assert all(isinstance(array, np.ndarray) and array.dtype != object for array in arrays.values())
+    resumed = steps(optimizer, objective, optimizer.restore(arrays), 10 - pause)
+    ours, theirs = to_arrays(resumed), to_arrays(whole)
+    assert ours.keys() == theirs.keys()
+    assert all(np.array_equal(ours[name], theirs[name]) for name in ours)
+    assert (resumed.step, type(resumed)) == (10, type(whole))
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS, ids=IDS)
+def test_a_step_changes_neither_its_state_nor_the_start(optimizer):
+    objective, start = tanh_regression()
+    kept = start.copy()
+    state = steps(optimizer, objective, optimizer.init(objective, start), 4)
+    before = to_arrays(state)
+    optimizer.step(objective, state)
+    assert all(np.array_equal(before[name], value) for name, value in to_arrays(state).items())
+    assert np.array_equal(start, kept)
+
+
+def test_saved_arrays_do_not_share_memory_with_the_state():
+    objective, start = tanh_regression()
+    state = Adam().init(objective, start)
+    to_arrays(state)["theta"][:] = 0.0
+    assert np.array_equal(state.theta, start)
+
+
+def test_scalars_come_back_as_python_numbers():
+    state = AdamState(np.ones(2), 0.5, np.ones(2), np.ones(2), np.ones(2), 1.0, 3, 0)
+    back = from_arrays(AdamState, to_arrays(state))
+    assert (type(back.loss), type(back.step), back.step) == (float, int, 3)
+
+
+def test_foreign_arrays_are_refused_by_name():
+    arrays = to_arrays(Adam().init(Rosenbrock(), np.zeros(2)))
+    with pytest.raises(OptimizerError, match="lacks damping for LevenbergMarquardtState"):
+        LevenbergMarquardt().restore(arrays)
+    with pytest.raises(OptimizerError, match="not of a chain of 2 stages"):
+        (Adam() >> Adam()).restore(arrays)
+
+
+def test_the_first_adam_step_moves_each_parameter_by_the_learning_rate():
+    objective = Linear(np.diag([5.0, -0.01]), np.array([1.0, 1.0]))
+    optimizer = Adam(learning_rate=0.1)
+    state = optimizer.step(objective, optimizer.init(objective, np.zeros(2)))
+    assert np.allclose(state.theta, [0.1, -0.1], rtol=1e-9)
+
+
+def test_adam_is_the_recurrence_of_its_paper():
+    objective, start = tanh_regression()
+    optimizer = Adam(steps=7, learning_rate=1e-2, beta1=0.9, decay=0.5, decay_steps=10)
+    theta, m, v = start.copy(), 0.0, 0.0
+    for k in range(1, 8):
+        gradient = objective.loss_gradient(theta)[1]
+        m, v = 0.9 * m + 0.1 * gradient, 0.999 * v + 0.001 * gradient**2
+        rate = 1e-2 * 0.5 ** ((k - 1) / 10)
+        theta = theta - rate * (m / (1 - 0.9**k)) / (np.sqrt(v / (1 - 0.999**k)) + 1e-12)
+    state, reason = run(optimizer, objective, start)
+    assert np.allclose(state.theta, theta, rtol=1e-12)
+    assert reason == "7 steps done"
+    assert state.loss == objective.loss_gradient(state.theta)[0]
+
+
+def test_adam_halves_a_step_into_a_region_that_is_not_finite():
+    optimizer, objective = Adam(steps=400, learning_rate=3.0), Barrier()
+    state = optimizer.init(objective, np.array([2.5, 1.0]))
+    lowest = 1.0
+    while optimizer.done(state) is None:
+        state = optimizer.step(objective, state)
+        assert np.isfinite(state.loss)
+        assert state.theta[0] > 0.0
+        lowest = min(lowest, state.shrink)
+    assert lowest < 1.0
+
+
+def test_adam_stops_where_everything_nearby_is_not_finite():
+    class Island(Rosenbrock):
+        def loss_gradient(self, theta):
+            here = bool((theta == 0.5).all())
+            return (1.0, np.ones(2)) if here else (np.nan, np.ones(2))
+
+    _, reason = run(Adam(), Island(), np.full(2, 0.5), limit=2)
+    assert reason == "every step nearby gives a loss or derivative that is not finite"
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS, ids=IDS)
+def test_rebase_takes_the_new_loss_and_goes_on(optimizer):
+    objective, start = tanh_regression(rows=60)
+    other, _ = tanh_regression(rows=41)
+    state = steps(optimizer, objective, optimizer.init(objective, start), 4)
+    moved = optimizer.rebase(other, state)
+    assert moved.loss == pytest.approx(other.loss_gradient(state.theta)[0], rel=1e-14)
+    assert moved.loss != state.loss
+    assert moved.step == state.step
+    assert steps(optimizer, other, moved, 3).step == state.step + 3
+
+
+def test_a_chain_is_its_stages_one_after_the_other():
+    objective, start = tanh_regression()
+    first, second = Adam(steps=5), SSBroyden(steps=4)
+    chained, reason = run(first >> second, objective, start)
+    middle, _ = run(first, objective, start)
+    alone, _ = run(second, objective, middle.theta)
+    assert np.array_equal(chained.theta, alone.theta)
+    assert (chained.step, chained.stage, reason) == (9, 1, "4 steps done")
+
+
+def test_a_stage_that_is_done_before_it_starts_is_passed_over():
+    objective, start = tanh_regression()
+    optimizer = Adam(steps=0) >> Adam(steps=0) >> LevenbergMarquardt(steps=3)
+    state, reason = run(optimizer, objective, start)
+    assert np.array_equal(state.theta, run(LevenbergMarquardt(steps=3), objective, start)[0].theta)
+    assert (state.step, reason) == (3, "3 steps done")
+
+
+def test_chains_are_flat_and_chain_only_optimizers():
+    a, b, c = Adam(), SSBroyden(), LevenbergMarquardt()
+    assert (a >> (b >> c)) == ((a >> b) >> c) == Chain((a, b, c))
+    with pytest.raises(OptimizerError, match="42 is no optimizer"):
+        a >> 42  # type: ignore[operator]
+    with pytest.raises(OptimizerError, match="no stage"):
+        Chain(())

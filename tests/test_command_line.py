@@ -1,0 +1,68 @@
+"""The command line of a problem file, with a stand-in for the trained solution."""
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from pinnsolve.command_line import run
+
+KNOWN: Any = SimpleNamespace(axes={}, values={}, error=2e-13, source="a formula")
+
+
+def solution_of(calls: dict[str, Any]) -> Any:
+    return SimpleNamespace(
+        error=lambda reference: {"u": 1.5e-6} if reference is KNOWN else {},
+        plot=lambda reference, path: Path(path).write_text("figure"),
+        save=lambda path: Path(path).write_text("data"),
+        report=lambda: "the report",
+        seconds=calls["seconds"],
+        compile_seconds=0.5,
+        network_size=921,
+        steps=40,
+        optimizer="LevenbergMarquardt",
+        stop_reason="training time is spent",
+        seed=calls["seed"],
+    )
+
+
+def problem() -> Any:
+    return SimpleNamespace(solve=lambda **options: solution_of(options))
+
+
+def test_json_is_the_last_line_and_files_are_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["--json", "--seed", "2", "--seconds", "3", "--output", str(tmp_path / "new")]
+    run(problem, lambda: None, lambda: KNOWN, arguments)
+    lines = capsys.readouterr().out.splitlines()
+    assert json.loads(lines[-1]) == {
+        "problem": "test_command_line",
+        "errors": {"u": 1.5e-6},
+        "seconds": 3.0,
+        "compile_seconds": 0.5,
+        "parameters": 921,
+        "steps": 40,
+        "optimizer": "LevenbergMarquardt",
+        "stop_reason": "training time is spent",
+        "seed": 2,
+    }
+    assert lines[0] == "the report"
+    assert "u: relative L2 error 1.50e-06 against a formula (itself 2e-13)" in lines
+    assert (tmp_path / "new" / "test_command_line.png").read_text() == "figure"
+    assert (tmp_path / "new" / "test_command_line.h5").read_text() == "data"
+
+
+def test_without_json_no_object_is_printed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(problem, lambda: None, lambda: KNOWN, ["--output", str(tmp_path)])
+    assert "{" not in capsys.readouterr().out
+
+
+def test_unknown_option_is_refused_before_solving(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        run(problem, lambda: None, lambda: KNOWN, ["--sed", "1"])
+    assert "--sed" in capsys.readouterr().err

@@ -1,0 +1,174 @@
+"""The one-way rule of imports, read from the source of every module."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "pinnsolve"
+
+# A module may import modules of lower rows and of its own part (the first name after `pinnsolve.`).
+# Parts in one row do not know each other.
+ROWS = (
+    {"errors"},
+    {"options", "history"},
+    {"pde"},
+    {"diff"},
+    {"nets", "devices"},
+    {"optim"},
+    {"pipeline"},
+    {"comparison", "progress", "solution_field", "solution_file"},
+    {"plot"},
+    {"solution"},
+    {"solve"},
+    {"__init__"},
+    {"command_line"},
+    {"__main__"},
+)
+RANK = {part: rank for rank, row in enumerate(ROWS) for part in row}
+
+# Imported upwards on purpose, inside a function or for type checkers only.
+EXCEPTIONS = {
+    ("pinnsolve.pde.problem", "solve"),  # problem.solve() makes the script one line shorter
+    ("pinnsolve.pde.problem", "solution"),  # ... and its result has a type
+    ("pinnsolve.plot", "solution"),  # the type of what is drawn
+}
+
+# A third-party package that only some places may import.
+CONFINED = {
+    "numba": ("pinnsolve.devices.cpu",),
+    "llvmlite": ("pinnsolve.devices.cpu",),
+    "mindspore": ("pinnsolve.devices.ascend",),
+    "mpi4py": ("pinnsolve.devices.communication",),
+    "sympy": ("pinnsolve.pde", "pinnsolve.diff.freeze", "pinnsolve.diff.plan", "problems"),
+    "matplotlib": ("pinnsolve.plot",),
+    "rich": ("pinnsolve.progress",),
+    "h5py": ("pinnsolve.solution_file", "pinnsolve.nets.checkpoint"),
+}
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    # A package's __init__ answers for the package; that of pinnsolve itself has its own row.
+    return ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 2 else parts)
+
+
+def imports_of(source: str) -> set[str]:
+    """Full names of all that a module imports, wherever the statement stands."""
+    found = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            prefix = "." * node.level + (node.module or "")
+            found |= {f"{prefix}.{alias.name}" for alias in node.names}
+    return found
+
+
+def part_of(name: str) -> str:
+    parts = name.split(".")
+    # `import pinnsolve` and `from pinnsolve import Name` go through __init__.
+    return parts[1] if len(parts) > 1 and parts[1] in RANK else "__init__"
+
+
+def layer_violations(module: str, source: str) -> list[str]:
+    own = part_of(module)
+    wrong = []
+    for name in sorted(imports_of(source)):
+        if name.startswith("."):
+            wrong.append(f"{module} imports {name}: write the full name")
+        if name.split(".")[0] != "pinnsolve":
+            continue
+        part = part_of(name)
+        if part != own and RANK[part] >= RANK[own] and (module, part) not in EXCEPTIONS:
+            wrong.append(f"{module} imports {name}, which is not in a lower row")
+    return wrong
+
+
+def within(module: str, places: tuple[str, ...]) -> bool:
+    return any(module == place or module.startswith(f"{place}.") for place in places)
+
+
+def confinement_violations(module: str, source: str) -> list[str]:
+    return [
+        f"{module} imports {name}; only {', '.join(CONFINED[package])} may"
+        for name in sorted(imports_of(source))
+        if (package := name.split(".")[0]) in CONFINED and not within(module, CONFINED[package])
+    ]
+
+
+def reads_environment(source: str) -> bool:
+    names = {"environ", "getenv", "environb"}
+    return any(
+        (isinstance(node, ast.Attribute) and node.attr in names)
+        or (isinstance(node, ast.alias) and node.name in names)
+        for node in ast.walk(ast.parse(source))
+    )
+
+
+LIBRARY = sorted(PACKAGE.rglob("*.py"))
+PROBLEMS = sorted((ROOT / "problems").rglob("*.py"))
+
+
+@pytest.mark.parametrize("path", LIBRARY, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_module_keeps_its_layer(path: Path) -> None:
+    module = module_name(path)
+    assert module.split(".")[1] in RANK, f"give {module} a place in ROWS"
+    assert layer_violations(module, path.read_text()) == []
+
+
+@pytest.mark.parametrize("path", LIBRARY + PROBLEMS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_packages_are_imported_only_where_they_belong(path: Path) -> None:
+    assert confinement_violations(module_name(path), path.read_text()) == []
+
+
+@pytest.mark.parametrize("path", LIBRARY + PROBLEMS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_only_options_reads_the_environment(path: Path) -> None:
+    if path != PACKAGE / "options.py":
+        assert not reads_environment(path.read_text())
+
+
+@pytest.mark.parametrize(
+    ("module", "statement"),
+    [
+        ("pinnsolve.pde.check", "from pinnsolve.diff import graph"),
+        ("pinnsolve.nets.cell", "def f():\n    from pinnsolve.devices.base import Device"),
+        ("pinnsolve.optim.adam", "import pinnsolve"),
+        ("pinnsolve.diff.graph", "from pinnsolve import Problem"),
+        ("pinnsolve.solution", "import pinnsolve.solve"),
+        ("pinnsolve.pde.check", "from .problem import Problem"),
+    ],
+)
+def test_an_upward_import_is_found(module: str, statement: str) -> None:
+    assert layer_violations(module, statement)
+
+
+@pytest.mark.parametrize(
+    ("module", "statement"),
+    [
+        ("pinnsolve.diff.graph", "import sympy"),
+        ("pinnsolve.devices.ascend.emit", "from numba import njit"),
+        ("pinnsolve.solution", "import matplotlib.pyplot as plt"),
+        ("pinnsolve.plotting", "import matplotlib"),
+    ],
+)
+def test_a_misplaced_package_is_found(module: str, statement: str) -> None:
+    assert confinement_violations(module, statement)
+
+
+def test_reading_the_environment_is_found() -> None:
+    assert reads_environment("import os\nos.environ['HOME']")
+    assert reads_environment("from os import getenv")
+    assert not reads_environment("import os\nos.replace('a', 'b')")
+
+
+def test_importing_the_library_loads_nothing_heavy() -> None:
+    heavy = ["numba", "llvmlite", "matplotlib", "mindspore", "h5py", "rich"]
+    code = f"import pinnsolve, sys; print([name for name in {heavy} if name in sys.modules])"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    assert done.stdout.strip() == "[]"

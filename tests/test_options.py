@@ -1,0 +1,38 @@
+import os
+from pathlib import Path
+
+import pytest
+
+from pinnsolve.errors import PinnsolveError
+from pinnsolve.options import Options
+
+
+def test_the_environment_decides() -> None:
+    options = Options.from_environment({"PINNSOLVE_CACHE": "/somewhere", "PINNSOLVE_THREADS": "3"})
+    assert options == Options(Path("/somewhere"), 3)
+
+
+def test_an_empty_environment_will_do() -> None:
+    options = Options.from_environment({})
+    assert options.cache.parts[-2:] == (".cache", "pinnsolve")
+    assert options.threads == len(os.sched_getaffinity(0))
+
+
+def test_the_cache_follows_xdg() -> None:
+    assert Options.from_environment({"XDG_CACHE_HOME": "/xdg"}).cache == Path("/xdg/pinnsolve")
+
+
+def test_the_environment_is_read_when_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PINNSOLVE_THREADS", "7")
+    assert Options.from_environment().threads == 7
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "two", "1.5"])
+def test_threads_must_be_a_positive_whole_number(text: str) -> None:
+    with pytest.raises(PinnsolveError, match="PINNSOLVE_THREADS must be a whole number"):
+        Options.from_environment({"PINNSOLVE_THREADS": text})
+
+
+def test_a_record_with_no_threads_is_refused() -> None:
+    with pytest.raises(PinnsolveError, match="at least 1"):
+        Options(Path(), 0)
