@@ -70,7 +70,7 @@ def compare(
             - a sympy expression, a function of the field's coordinates in declared order, or an
               array on `axes`, for a problem with one field;
             - a mapping from fields (or their names) to any of these;
-            - an object with mappings `points` (name -> (n,)) and `values` (field -> values on the
+            - an object with mappings `axes` (name -> (n,)) and `values` (field -> values on the
               grid of all those points, first coordinate first);
             - None: the problem's exact solution.
         axes: name -> points (n,) along each coordinate, where the points are to be chosen. Arrays
@@ -82,7 +82,7 @@ def compare(
     arguments = arguments_of(problem)
     _check_names(axes, {name for names in arguments.values() for name in names}, "coordinate")
     if _has_grid(reference):
-        axes, reference = reference.points, reference.values  # type: ignore[attr-defined]
+        axes, reference = reference.axes, reference.values  # type: ignore[attr-defined]
         order = tuple(axes)
         arguments = dict.fromkeys(arguments, order)
     targets = _targets(problem, reference)
@@ -95,7 +95,7 @@ def compare(
 
 def _has_grid(reference: object) -> bool:
     # A mapping has a method `values`, so both attributes must themselves be mappings.
-    return all(isinstance(getattr(reference, name, None), Mapping) for name in ("points", "values"))
+    return all(isinstance(getattr(reference, name, None), Mapping) for name in ("axes", "values"))
 
 
 def _targets(problem: Any, reference: object) -> dict[str, object]:

@@ -221,27 +221,38 @@ class _Training:
         reason = "interrupted"
         progress.start()
         try:
+            with self.pipeline.executable.session():
+                drawn, reason = self._train(progress, objective, drawn, theta)
+        finally:
+            progress.stop(reason)
+        return self._solution(drawn, reason)
+
+    def _train(
+        self, progress: Progress, objective: AbstractObjective, drawn: Sample, theta: Array
+    ) -> tuple[Sample, str]:
+        """The last points and why it stopped."""
+        try:
             state = self.optimizer.init(objective, theta)
-            self._report(progress, state, 0, objective)
+            self._report(progress, state, 0)
             step, draws, next_report = 0, 0, 0.0
             while (reason := self._stop(state, step)) is None:
                 state = self.optimizer.step(objective, state)
                 step += 1
                 if self.points.redraw and step % self.points.redraw == 0:
-                    self._report(progress, state, step, objective)
+                    self._report(progress, state, step)
                     draws += 1
                     drawn = self._redraw(state.theta, draws)
                     objective = self.pipeline.executable.bind(drawn.blocks)
                     state = self.optimizer.rebase(objective, state)
                 elif self._seconds() > next_report:
-                    self._report(progress, state, step, objective)
+                    self._report(progress, state, step)
                     next_report = self._seconds() + 1.0
-            self._report(progress, state, step, objective)
+            self._report(progress, state, step)
         except KeyboardInterrupt:
-            reason = "interrupted"
-        finally:
-            progress.stop(reason or "interrupted")
-        return self._solution(drawn, reason or "interrupted")
+            if self.best is None:
+                raise
+            return drawn, "interrupted"
+        return drawn, reason
 
     def _seconds(self) -> float:
         """Training time: what is spent on making programs is not part of it."""
@@ -258,9 +269,7 @@ class _Training:
             return f"the loss is below {limits.loss:g}"
         return self.optimizer.done(state)
 
-    def _report(
-        self, progress: Progress, state: Any, step: int, objective: AbstractObjective
-    ) -> None:
+    def _report(self, progress: Progress, state: Any, step: int) -> None:
         held_out = self.held_out.residuals(state.theta)
         losses = self._losses(held_out)
         total = float(held_out @ held_out)
@@ -320,7 +329,7 @@ class _Training:
             network=model.text,
             network_size=model.layout.size,
             steps=max(record.step for record in self.history),
-            optimizer=repr(self.optimizer) if False else type(self.optimizer).__name__,
+            optimizer=type(self.optimizer).__name__,
             stop_reason=reason,
             seed=self.seed,
             details={"scaling": self.system.scaling, "channels": self.pipeline.describe()},

@@ -98,7 +98,7 @@ def test_a_reference_on_its_own_grid_is_cut_at_its_nearest_plane() -> None:
     x, y, t = np.linspace(0, np.pi, 5), np.linspace(0, np.pi, 7), np.array([0.0, 0.9])
     shape = np.sin(x)[:, None, None] * np.sin(y)[:, None] * np.cos(np.sqrt(2) * t)
     off = shape + np.arange(5)[:, None, None]
-    reference = SimpleNamespace(points={"x": x, "y": y, "t": t}, values={"u": off})
+    reference = SimpleNamespace(axes={"x": x, "y": y, "t": t}, values={"u": off})
     axes = drums().plot(reference)
     assert axes[0, 1].get_title().startswith("|error of u|, t = 0.9 ")
     np.testing.assert_allclose(mesh(axes[0, 1]), np.tile(np.arange(5), (7, 1)), atol=1e-14)

@@ -157,8 +157,8 @@ GRID = np.sin(np.pi * AXIS[:, None]) * np.cos(np.pi * TIMES)
         ({"u": GRID}, {"t": TIMES, "x": AXIS}),
         (np.sin(np.pi * AXIS), {"x": AXIS, "t": np.zeros(21)}),
         (GRID[:, 0], {"x": AXIS, "t": 0.0}),
-        (SimpleNamespace(points={"x": AXIS, "t": TIMES}, values={"u": GRID}), {}),
-        (SimpleNamespace(points={"t": TIMES, "x": AXIS}, values={"u": GRID.T}), {}),
+        (SimpleNamespace(axes={"x": AXIS, "t": TIMES}, values={"u": GRID}), {}),
+        (SimpleNamespace(axes={"t": TIMES, "x": AXIS}, values={"u": GRID.T}), {}),
     ],
 )
 def test_every_kind_of_reference(reference, axes) -> None:

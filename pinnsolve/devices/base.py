@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -85,6 +86,11 @@ class AbstractExecutable(ABC):
     @abstractmethod
     def compile_seconds(self) -> float:
         """Time spent on making programs so far."""
+
+    def session(self) -> AbstractContextManager[Any]:
+        """Entered for a training run: the device arranges the machine to its liking. On the CPU,
+        BLAS keeps to one thread: its own threads spin, and slow a busy machine many times."""
+        return nullcontext()
 
     @abstractmethod
     def bind(self, points: Sequence[BlockPoints]) -> AbstractObjective:

@@ -14,6 +14,7 @@ from pinnsolve.optim.base import (
     Vector,
     all_finite,
     finite_loss,
+    overflow_allowed,
     reason,
     starting_point,
 )
@@ -74,7 +75,8 @@ class Adam(AbstractOptimizer[AdamState]):
         for halving in range(self.halvings):
             shrink = state.shrink * 0.5**halving
             theta = state.theta - shrink * rate * direction
-            loss, gradient = objective.loss_gradient(theta)
+            with overflow_allowed():
+                loss, gradient = objective.loss_gradient(theta)
             if all_finite(loss, gradient):
                 stop = self._stop(gradient)
                 return AdamState(theta, float(loss), gradient, first, second, shrink, k, stop)

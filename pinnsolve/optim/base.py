@@ -209,6 +209,11 @@ def finite_loss(loss: float, *derivatives: Vector) -> float:
     return float(loss)
 
 
+def overflow_allowed() -> np.errstate:
+    """Where trials are evaluated: one that overflows is refused afterwards and needs no warning."""
+    return np.errstate(over="ignore", invalid="ignore", divide="ignore")
+
+
 def all_finite(loss: float, *arrays: Vector) -> bool:
     """True where the loss and every entry of the arrays are finite."""
     return bool(np.isfinite(loss)) and all(bool(np.isfinite(array).all()) for array in arrays)

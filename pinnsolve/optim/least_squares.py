@@ -22,6 +22,7 @@ from pinnsolve.optim.base import (
     Vector,
     all_finite,
     finite_loss,
+    overflow_allowed,
     reason,
     starting_point,
 )
@@ -125,7 +126,8 @@ class LevenbergMarquardt(AbstractOptimizer[LevenbergMarquardtState]):
         point = Linearization(objective, state.theta, state.loss, system, unit, workspace)
         damping, growth = state.damping, 2.0
         while damping <= self.maximum_damping:
-            accepted = self._trial(point, damping)
+            with overflow_allowed():
+                accepted = self._trial(point, damping)
             if accepted is not None:
                 theta, loss = accepted
                 damping = max(damping / self.relaxation, self.minimum_damping)

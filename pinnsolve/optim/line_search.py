@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pinnsolve.optim.base import AbstractObjective, Vector, all_finite
+from pinnsolve.optim.base import AbstractObjective, Vector, all_finite, overflow_allowed
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +72,8 @@ def _evaluate(
     objective: AbstractObjective, origin: Sample, direction: Vector, alpha: float
 ) -> Sample:
     theta = origin.theta + alpha * direction
-    loss, gradient = objective.loss_gradient(theta)
+    with overflow_allowed():
+        loss, gradient = objective.loss_gradient(theta)
     if not all_finite(loss, gradient):
         return Sample(alpha, theta, math.inf, gradient, math.nan)
     return Sample(alpha, theta, float(loss), gradient, float(gradient @ direction))

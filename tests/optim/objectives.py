@@ -81,6 +81,23 @@ class Barrier(Dense):
             return np.array([[1.0 / theta[0], 0.0], [0.0, 1.0]])
 
 
+class Exponential(Dense):
+    """r = exp(x) - 1, which overflows with a warning after one undamped step from the left."""
+
+    size: int = 1
+    rows: int = 1
+
+    def residuals(self, theta):
+        return np.exp(theta) - 1.0
+
+    def jacobian(self, theta):
+        return np.exp(theta)[:, None]
+
+    def loss_gradient(self, theta):
+        r = self.residuals(theta)
+        return float(r @ r), 2.0 * self.jacobian(theta).T @ r
+
+
 class Decay(Dense):
     """a exp(-b t) + c fitted to noisy data: the minimum is not zero."""
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 from pinnsolve.optim import Sample, StrongWolfe
-from tests.optim.objectives import Barrier, Rosenbrock, tanh_regression
+from tests.optim.objectives import Barrier, Exponential, Rosenbrock, tanh_regression
 
 
 def origin_of(objective, theta, direction):
@@ -53,6 +53,17 @@ def test_a_region_that_is_not_finite_is_left():
     found = StrongWolfe().search(objective, origin, direction, first)
     assert found is not None
     assert found.theta[0] > 0.0
+    assert abs(found.slope) <= 0.9 * abs(origin.slope)
+
+
+def test_a_trial_that_overflows_is_left_without_a_warning():
+    objective, theta, direction = Exponential(), np.array([-8.0]), np.array([2000.0])
+    with pytest.warns(RuntimeWarning, match="overflow"):
+        objective.residuals(theta + direction)
+    origin = origin_of(objective, theta, direction)
+    found = StrongWolfe().search(objective, origin, direction, 1.0)
+    assert found is not None
+    assert found.loss < origin.loss
     assert abs(found.slope) <= 0.9 * abs(origin.slope)
 
 

@@ -112,6 +112,23 @@ def test_a_quadratic_is_solved_and_its_inverse_hessian_learnt():
     assert np.allclose(state.theta, exact, atol=1e-11)
 
 
+def test_the_inverse_stays_symmetric_and_positive_over_a_long_run():
+    objective, start = tanh_regression()
+    evaluations = []
+
+    class Counted(type(objective)):
+        def loss_gradient(self, theta):
+            evaluations.append(1)
+            return super().loss_gradient(theta)
+
+    counted = Counted(objective.points, objective.target)
+    state, _ = run(SSBroyden(steps=800), counted, start)
+    assert state.updates == state.step == 800
+    assert (state.inverse == state.inverse.T).all()
+    assert state.loss < 1e-11
+    assert len(evaluations) < 1.4 * 800
+
+
 def test_it_goes_further_than_the_bfgs_of_scipy():
     objective, start = tanh_regression()
     ours = run(SSBroyden(steps=400), objective, start)[0].loss

@@ -6,7 +6,7 @@ import pytest
 from pinnsolve.errors import OptimizerError
 from pinnsolve.optim import Adam, Chain, LevenbergMarquardt, SSBroyden, from_arrays, to_arrays
 from pinnsolve.optim.adam import AdamState
-from tests.optim.objectives import Barrier, Linear, Rosenbrock, run, tanh_regression
+from tests.optim.objectives import Barrier, Exponential, Linear, Rosenbrock, run, tanh_regression
 
 OPTIMIZERS = [
     Adam(steps=None),
@@ -153,3 +153,21 @@ def test_chains_are_flat_and_chain_only_optimizers():
         a >> 42  # type: ignore[operator]
     with pytest.raises(OptimizerError, match="no stage"):
         Chain(())
+
+
+@pytest.mark.parametrize(
+    "optimizer",
+    [
+        Adam(steps=1, learning_rate=1e4),
+        LevenbergMarquardt(steps=1, damping=1e-12),
+        LevenbergMarquardt(steps=1, damping=1e-12, geodesic=False),
+    ],
+    ids=["adam", "lm", "lm-plain"],
+)
+def test_a_trial_that_overflows_is_refused_without_a_warning(optimizer):
+    objective, start = Exponential(), np.array([-8.0])
+    with pytest.warns(RuntimeWarning, match="overflow"):
+        objective.residuals(start + 2000.0)
+    state = optimizer.step(objective, optimizer.init(objective, start))
+    assert np.isfinite(state.loss)
+    assert -8.0 < state.theta[0] < 400.0  # exp(400) squared overflows

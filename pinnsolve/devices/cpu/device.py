@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.linalg.blas import dsyrk, ssyrk
 from threadpoolctl import ThreadpoolController
 
 from pinnsolve.devices.base import (
@@ -30,7 +30,7 @@ from pinnsolve.errors import DeviceError
 from pinnsolve.diff.parameters import Layout
 from pinnsolve.options import Options
 
-JACOBIAN_COLUMNS = 2048  # points of J^T held at once
+JACOBIAN_COLUMNS = 1024  # rows of J that a thread holds at once
 EMPTY = {"float64": np.zeros(0), "float32": np.zeros(0, np.float32)}
 
 
@@ -107,6 +107,9 @@ class CpuExecutable(AbstractExecutable):
             )
             self.seconds[name] = time.perf_counter() - start
         return self.kernels[name]
+
+    def session(self) -> AbstractContextManager[Any]:
+        return self.team.blas.limit(limits=1, user_api="blas")
 
     @property
     def compile_seconds(self) -> float:
@@ -233,77 +236,83 @@ class CpuObjective(AbstractObjective):
 
     # --- the Jacobian ------------------------------------------------------------------------
 
-    def _jacobian_chunks(self, theta: Array):
-        """Blocks of [J | r]^T, ``(size + 1, columns)``, and what each segment of columns holds:
-        (block, residual, first point, first column, columns). The array is reused."""
+    def _fill(self, thread: int, chunk: list[Piece], out: Array) -> None:
+        """Columns of [J | r]^T, ``(size + 1, columns)``."""
+        kernels, empty = self.bound["jacobian"], EMPTY[self.dtype.name]
+        out.fill(0)
+        for k, first, last, column, length in chunk:
+            kernels[k].run(first, last, self.arenas[thread], out.ravel(), empty,
+                           out.shape[1], column, length)  # fmt: skip
+
+    def _jacobian_kernels(self, theta: Array) -> list[BoundKernel]:
         kernels = self._kernels("jacobian")
         for bound in kernels:
             bound.set_parameters(theta)
-        for chunk, columns in _chunks(kernels, [m for m, _ in self.counts]):
-            out = np.zeros((self.size + 1, columns), self.dtype)
-            self._fill(kernels, chunk, out)
-            segments = [
-                (k, j, first * kernels[k].tile, column + j * length, length)
-                for k, first, _, column, length in chunk
-                for j in range(self.counts[k][0])
-            ]
-            yield out, segments
-
-    def _fill(self, kernels: list[BoundKernel], chunk: list, out: Array) -> None:
-        empty = EMPTY[self.dtype.name]
-        flat = out.ravel()
-
-        def part(thread: int) -> None:
-            for k, first, last, column, length in chunk:
-                own, end = self._part(thread, first, last)
-                start = column + (own - first) * kernels[k].tile
-                kernels[k].run(own, end, self.arenas[thread], flat, empty,
-                               out.shape[1], start, length)  # fmt: skip
-
-        self.executable.team.run(part)
+        return kernels
 
     def normal_equations(self, theta: Array) -> NormalEquations:
+        """Each thread adds up its own J^T J: a rank update of 1,024 rows at a time. numpy's A @ A.T
+        is the symmetric rank update of BLAS, and lets other threads run meanwhile."""
         theta = self._checked(theta, self.size, "theta")
-        total = np.zeros((self.size + 1, self.size + 1), self.dtype, order="F")
-        rank_update: Any = dsyrk if self.dtype == np.float64 else ssyrk
-        for out, _ in self._jacobian_chunks(theta):
-            total = rank_update(1.0, out.T, beta=1.0, c=total, trans=1, overwrite_c=1)
-        matrix = total[:-1, :-1]
-        matrix = np.triu(matrix) + np.triu(matrix, 1).T
+        kernels = self._jacobian_kernels(theta)
+        totals: list[Array] = [np.zeros((0, 0))] * self.executable.threads
+
+        def part(thread: int) -> None:
+            ranges = [self._part(thread, 0, bound.tiles) for bound in kernels]
+            chunks = list(_chunks(kernels, self.counts, ranges))
+            buffer = np.empty((self.size + 1) * max((c for _, c in chunks), default=0), self.dtype)
+            total = np.zeros((self.size + 1, self.size + 1))
+            for chunk, columns in chunks:
+                out = buffer[: (self.size + 1) * columns].reshape(self.size + 1, columns)
+                self._fill(thread, chunk, out)
+                total += out @ out.T
+            totals[thread] = total
+
+        self.executable.team.run(part)
+        total = sum(totals[1:], totals[0])
         return NormalEquations(
-            matrix.astype(float, copy=False), total[:-1, -1].astype(float), float(total[-1, -1])
+            np.ascontiguousarray(total[:-1, :-1]), total[:-1, -1].copy(), float(total[-1, -1])
         )
 
     def jacobian(self, theta: Array) -> Array:
         theta = self._checked(theta, self.size, "theta")
+        kernels = self._jacobian_kernels(theta)
         starts = np.cumsum([0, *(m * n for m, n in self.counts)])
         whole = np.zeros((self.rows, self.size))
-        for out, segments in self._jacobian_chunks(theta):
-            for k, j, first, column, length in segments:
-                n = self.counts[k][1]
-                count = min(length, n - first)
-                row = starts[k] + j * n + first
-                whole[row : row + count] = out[:-1, column : column + count].T
+        for chunk, columns in _chunks(kernels, self.counts, [(0, b.tiles) for b in kernels]):
+            out = np.empty((self.size + 1, columns), self.dtype)
+            self._fill(0, chunk, out)
+            for k, first, _, column, length in chunk:
+                m, n = self.counts[k]
+                point = first * kernels[k].tile
+                count = min(length, n - point)
+                for j in range(m):
+                    row, start = starts[k] + j * n + point, column + j * length
+                    whole[row : row + count] = out[:-1, start : start + count].T
         return whole
 
 
-def _chunks(kernels: Sequence[BoundKernel], residuals: Sequence[int]):
-    """Cut the tiles of all blocks into pieces (block, first, last, column, segment length) that
-    fill about JACOBIAN_COLUMNS columns together."""
-    chunk: list[tuple[int, int, int, int, int]] = []
+# (block, first tile, last tile, first column, columns of each residual)
+Piece = tuple[int, int, int, int, int]
+
+
+def _chunks(
+    kernels: Sequence[BoundKernel],
+    counts: Sequence[tuple[int, int]],
+    ranges: Sequence[tuple[int, int]],
+) -> Iterator[tuple[list[Piece], int]]:
+    """Cut ranges of tiles into chunks of about JACOBIAN_COLUMNS columns, over all blocks."""
+    chunk: list[Piece] = []
     column = 0
-    for k, (bound, m) in enumerate(zip(kernels, residuals, strict=True)):
-        first, tile = 0, bound.tile
-        while first < bound.tiles:
-            room = (JACOBIAN_COLUMNS - column) // (m * tile)
-            if room <= 0:
-                if chunk:
-                    yield chunk, column
-                    chunk, column = [], 0
-                    continue
-                room = 1
-            last = min(bound.tiles, first + room)
-            length = (last - first) * tile
+    for k, (bound, (m, _), (first, end)) in enumerate(zip(kernels, counts, ranges, strict=True)):
+        while first < end:
+            room = (JACOBIAN_COLUMNS - column) // (m * bound.tile)
+            if room <= 0 and chunk:
+                yield chunk, column
+                chunk, column = [], 0
+                continue
+            last = min(end, first + max(1, room))
+            length = (last - first) * bound.tile
             chunk.append((k, first, last, column, length))
             column += m * length
             first = last
