@@ -1,11 +1,11 @@
 """The straight line from a problem to an executable, one call per arrow.
 
-    problem = declare(...)            sympy, checked
-    system = normalize(problem)       scalar residuals in derivatives at places
-    model = represent(system, ...)    networks that stand for the fields
-    plans = plan(system, model)       which derivatives each sweep carries
-    blocks = build(system, plans, model)      residual graphs
-    executable = device.compile(blocks, layout)    device code
+problem = declare(...)            sympy, checked
+system = normalize(problem)       scalar residuals in derivatives at places
+model = represent(system, ...)    networks that stand for the fields
+plans = plan(system, model)       which derivatives each sweep carries
+blocks = build(system, plans, model)      residual graphs
+executable = device.compile(blocks, layout)    device code
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pinnsolve.diff.evaluate import evaluate
 from pinnsolve.diff.export import graph_from_data, graph_to_data, stored_parameter
 from pinnsolve.diff.graph import Node, topological
 from pinnsolve.diff.parameters import Array, Layout
-from pinnsolve.diff.plan import BlockPlan, close, plan_block
+from pinnsolve.diff.plan import BlockPlan, close, monomial, plan_block
 from pinnsolve.diff.residual import Approximator, field_channels, residual_nodes
 from pinnsolve.errors import FileError, NetworkError
 from pinnsolve.nets.cell import Cell
@@ -160,9 +160,7 @@ def plan(system: System, model: Model) -> tuple[BlockPlan, ...]:
     return tuple(plan_block(block, system.dimension, model.groups) for block in system.blocks)
 
 
-def build(
-    system: System, plans: Sequence[BlockPlan], model: Model
-) -> tuple[ResidualBlock, ...]:
+def build(system: System, plans: Sequence[BlockPlan], model: Model) -> tuple[ResidualBlock, ...]:
     return tuple(
         ResidualBlock(tuple(residual_nodes(system, block, plan, model.approximators)))
         for block, plan in zip(system.blocks, plans, strict=True)
@@ -191,7 +189,7 @@ class FieldEvaluator:
         if not any(orders):
             value: Node | None = ops.column(output, group.index(field))
         else:
-            basis = close([{tuple(orders): 1}], len(orders))
+            basis = close([monomial(orders)], len(orders))
             approximator = Approximator(group, lambda _: output)
             channels = field_channels(basis, approximator, x, {})
             value = channels[field][basis.pivots.index(tuple(orders))]

@@ -27,6 +27,8 @@ from pinnsolve.pipeline import FieldEvaluator, Network, Pipeline, compile_proble
 from pinnsolve.progress import Limits, Progress
 from pinnsolve.solution import Solution
 
+STALLED_SECONDS, STALLED_SHARE = 20.0, 0.4
+HELD_OUT = 4.0  # rows for each parameter
 SMALL = 4000  # parameters for which J^T J is affordable at every step
 
 
@@ -34,15 +36,24 @@ SMALL = 4000  # parameters for which J^T J is affordable at every step
 class Points:
     """How many points, and when they are drawn anew.
 
-    interior: points of each set that fills the domain; by default so many that the rows of the
-    Jacobian are `per_parameter` times the parameters. boundary: points of each lower-dimensional
-    set. redraw: optimizer steps between two draws, 0 for never. candidates: of how many times as
-    many points a draw takes the ones with large residuals.
+    Training starts with few points, because early steps need no more, and each draw takes
+    `growth` times as many as the last one once the points are fitted much better than points never
+    trained on: when the held-out loss is more than `overfit` times the training loss.
+
+    Attributes:
+        interior: points of each set that fills the domain; fixes their number. By default the rows
+            of the Jacobian are `first` to `last` times the parameters.
+        boundary: points of each lower-dimensional set; fixes their number.
+        redraw: optimizer steps between two draws, 0 for never.
+        candidates: a draw takes those with large residuals from so many times the points it needs.
     """
 
     interior: int | None = None
     boundary: int | None = None
-    per_parameter: float = 4.0
+    first: float = 1.0
+    last: float = 6.0
+    growth: float = 1.5
+    overfit: float = 2.0
     redraw: int = 20
     candidates: int = 4
 
@@ -116,7 +127,9 @@ def solve(
     return training.run()
 
 
-def pick_device(device: str | AbstractDevice, precision: str, threads: int | None) -> AbstractDevice:
+def pick_device(
+    device: str | AbstractDevice, precision: str, threads: int | None
+) -> AbstractDevice:
     """The device of a name."""
     if isinstance(device, AbstractDevice):
         return device
@@ -162,10 +175,18 @@ class _Training:
                 f"{', '.join(self.names)}"
             )
         self.rng = np.random.default_rng([self.seed, 1])
-        self.counts = point_counts(self.system, self.points, self.pipeline.model.layout.size)
+        self.density = self.points.first
+        wanted = HELD_OUT * self.pipeline.model.layout.size
+        self.held_out_counts = point_counts(self.system, self.points, wanted)
         self.held_out = self._held_out()
 
     # --- points ------------------------------------------------------------------------------
+
+    @property
+    def counts(self) -> list[int]:
+        return point_counts(
+            self.system, self.points, self.density * self.pipeline.model.layout.size
+        )
 
     def _sample(self, free: list[Array]) -> Sample:
         return Sample(tuple(free), tuple(
@@ -186,12 +207,18 @@ class _Training:
         ])  # fmt: skip
 
     def _held_out(self) -> AbstractObjective:
-        """Points never trained on, uniform, as many as a training set."""
+        """Points never trained on, uniform."""
         free = [
-            sample(block, self.system, max(count, 64), self.seed + 7919)
-            for block, count in zip(self.system.blocks, self.counts, strict=True)
+            sample(block, self.system, count, self.seed + 7919)
+            for block, count in zip(self.system.blocks, self.held_out_counts, strict=True)
         ]
         return self.pipeline.executable.bind(self._sample(free).blocks)
+
+    def _grow(self, training_loss: float) -> None:
+        """More points where the present ones are overfitted."""
+        held_out = self.history[-1].held_out or 0.0
+        if held_out**2 > self.points.overfit * training_loss:
+            self.density = min(self.density * self.points.growth, self.points.last)
 
     def _redraw(self, theta: Array, draw: int) -> Sample:
         """Fresh candidates, more of them kept where the residual is large."""
@@ -205,7 +232,9 @@ class _Training:
         shapes = [(len(b.residuals), len(f)) for b, f in zip(self.system.blocks, free, strict=True)]
         rows = split_rows(objective.residuals(theta), shapes)
         kept = [
-            f if len(f) <= count else residual_adaptive(f, np.linalg.norm(r, axis=0), count, self.rng)
+            f
+            if len(f) <= count
+            else residual_adaptive(f, np.linalg.norm(r, axis=0), count, self.rng)
             for f, r, count in zip(free, rows, self.counts, strict=True)
         ]
         return self._sample(kept)
@@ -241,6 +270,7 @@ class _Training:
                 if self.points.redraw and step % self.points.redraw == 0:
                     self._report(progress, state, step)
                     draws += 1
+                    self._grow(state.loss)
                     drawn = self._redraw(state.theta, draws)
                     objective = self.pipeline.executable.bind(drawn.blocks)
                     state = self.optimizer.rebase(objective, state)
@@ -267,7 +297,15 @@ class _Training:
             return f"{limits.steps} steps done"
         if limits.loss is not None and state.loss <= limits.loss:
             return f"the loss is below {limits.loss:g}"
-        return self.optimizer.done(state)
+        return self.optimizer.done(state) or self._stalled()
+
+    def _stalled(self) -> str | None:
+        """Nothing new for a long time: the end of what this network and precision can do."""
+        assert self.best is not None
+        idle = self._seconds() - self.best[2].seconds
+        if idle > max(STALLED_SECONDS, STALLED_SHARE * self._seconds()):
+            return f"the held-out residual has not fallen for {idle:.0f} s"
+        return None
 
     def _report(self, progress: Progress, state: Any, step: int) -> None:
         held_out = self.held_out.residuals(state.theta)
@@ -292,21 +330,17 @@ class _Training:
     def _losses(self, rows: Array) -> tuple[float, ...]:
         """The held-out loss of each residual."""
         shapes = [
-            (len(block.residuals), points.count)
-            for block, points in zip(self.system.blocks, self.held_out.points, strict=True)  # type: ignore[attr-defined]
+            (len(block.residuals), count)
+            for block, count in zip(self.system.blocks, self.held_out_counts, strict=True)
         ]
-        return tuple(
-            float(row @ row) for part in split_rows(rows, shapes) for row in part
-        )
+        return tuple(float(row @ row) for part in split_rows(rows, shapes) for row in part)
 
     def _solution(self, drawn: Sample, reason: str) -> Solution:
         model = self.pipeline.model
         assert self.best is not None
         _, theta, kept = self.best
         dimension = self.system.dimension
-        weight = [
-            self.weights.get(r.name, default_weight(r.kind)) for r in self.system.residuals
-        ]
+        weight = [self.weights.get(r.name, default_weight(r.kind)) for r in self.system.residuals]
         held_out = {
             name: float(np.sqrt(loss / w))
             for name, loss, w in zip(self.names, kept.losses, weight, strict=True)
@@ -332,7 +366,7 @@ class _Training:
             optimizer=type(self.optimizer).__name__,
             stop_reason=reason,
             seed=self.seed,
-            details={"scaling": self.system.scaling, "channels": self.pipeline.describe()},
+            details={"scaling": self.system.scaling.replace("\n", "; ")},
         )
 
 
@@ -341,11 +375,11 @@ def default_weight(kind: str) -> float:
     return 1.0 if kind == "equation" else 10.0
 
 
-def point_counts(system: System, points: Points, parameters: int) -> list[int]:
-    """Points per block."""
+def point_counts(system: System, points: Points, wanted: float) -> list[int]:
+    """Points per block, so that the blocks that fill the domain have about `wanted` rows."""
     interior = [b for b in system.blocks if len(b.free) == system.dimension]
     rows = max(1, sum(len(b.residuals) for b in interior))
-    full = points.interior or int(np.ceil(points.per_parameter * parameters / rows))
+    full = points.interior or int(np.ceil(wanted / rows))
     counts = []
     for block in system.blocks:
         missing = system.dimension - len(block.free)

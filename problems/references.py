@@ -44,7 +44,7 @@ class Reference:
 
 
 def closed_form(
-    exact: Mapping[str, sympy.Expr], grid: Mapping[sympy.Symbol, Array], source: str
+    exact: Mapping[str, sympy.Expr], grid: Mapping[Any, Array], source: str
 ) -> Reference:
     """Reference of a known solution: the expressions evaluated on the grid, exact to round-off."""
     mesh = np.meshgrid(*grid.values(), indexing="ij")

@@ -52,31 +52,41 @@ class NormalEquations:
 
 
 class AbstractObjective(ABC):
-    """Scaled residuals r of all blocks as a function of the flat parameters; loss = sum r^2.
+    """Scaled residuals r of all blocks as a function of the flat parameters theta; the loss is r'r.
 
-    Rows are ordered by block, then residual, then point.
+    Rows are ordered by block, then residual, then point. A method may return NaN or infinity; it
+    does not raise for values of `theta`. Returned arrays are the caller's.
+
+    Attributes:
+        size: number of parameters. rows: number of residuals.
     """
 
     size: int
     rows: int
 
     @abstractmethod
-    def residuals(self, theta: Array) -> Array: ...
+    def residuals(self, theta: Array) -> Array:
+        """r, shape (rows,)."""
 
     @abstractmethod
-    def loss_gradient(self, theta: Array) -> tuple[float, Array]: ...
+    def loss_gradient(self, theta: Array) -> tuple[float, Array]:
+        """r'r and its gradient 2 J'r, shape (size,)."""
 
     @abstractmethod
-    def normal_equations(self, theta: Array) -> NormalEquations: ...
+    def normal_equations(self, theta: Array) -> NormalEquations:
+        """J'J, J'r and r'r."""
 
     @abstractmethod
-    def jacobian(self, theta: Array) -> Array: ...
+    def jacobian(self, theta: Array) -> Array:
+        """J, shape (rows, size): the one method that holds it whole."""
 
     @abstractmethod
-    def jvp(self, theta: Array, direction: Array) -> Array: ...
+    def jvp(self, theta: Array, direction: Array) -> Array:
+        """J v, shape (rows,)."""
 
     @abstractmethod
-    def vjp(self, theta: Array, weights: Array) -> Array: ...
+    def vjp(self, theta: Array, weights: Array) -> Array:
+        """J'w, shape (size,)."""
 
 
 class AbstractExecutable(ABC):

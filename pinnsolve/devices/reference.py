@@ -20,9 +20,10 @@ from pinnsolve.devices.base import (
 )
 from pinnsolve.diff.evaluate import evaluate
 from pinnsolve.diff.graph import Graph
-from pinnsolve.diff.residual import PROGRAMS, direction
-from pinnsolve.diff.rewrite import rewrite
 from pinnsolve.diff.parameters import Layout
+from pinnsolve.diff.residual import PROGRAMS
+from pinnsolve.diff.residual import direction as direction_of
+from pinnsolve.diff.rewrite import rewrite
 
 
 @dataclass(frozen=True)
@@ -61,23 +62,23 @@ class ReferenceObjective(AbstractObjective):
         self.executable, self.points = executable, points
         self.layout = executable.layout
         self.size = self.layout.size
-        counts = [(len(b.residuals), p.count) for b, p in zip(executable.blocks, points, strict=True)]
+        counts = [
+            (len(b.residuals), p.count) for b, p in zip(executable.blocks, points, strict=True)
+        ]
         self.counts = counts
         self.rows = sum(m * n for m, n in counts)
 
     def _run(self, program: str, theta: Array, block: int, more: dict | None = None) -> dict:
         graph = self.executable.programs[program][block]
         leaves = {**self.points[block].named(), **self.layout.views(theta), **(more or {})}
-        return dict(
-            zip(graph.outputs, evaluate(graph.outputs.values(), leaves), strict=True)
-        )
+        return dict(zip(graph.outputs, evaluate(graph.outputs.values(), leaves), strict=True))
 
     def _rows(self, program: str, theta: Array, more: dict | None = None) -> Array:
         found = []
         for block, (residuals, count) in enumerate(self.counts):
             outputs = self._run(program, theta, block, more)
-            for j in range(residuals):
-                found.append(np.broadcast_to(outputs[f"row {j}"], (count, 1))[:, 0])
+            rows = [outputs[f"row {j}"] for j in range(residuals)]
+            found += [np.broadcast_to(row, (count, 1))[:, 0] for row in rows]
         return np.concatenate(found)
 
     def residuals(self, theta: Array) -> Array:
@@ -115,9 +116,9 @@ class ReferenceObjective(AbstractObjective):
         jacobian, rows = self.jacobian(theta), self.residuals(theta)
         return NormalEquations(jacobian.T @ jacobian, jacobian.T @ rows, float(rows @ rows))
 
-    def jvp(self, theta: Array, direction_: Array) -> Array:
-        views = self.layout.views(direction_)
-        return self._rows("tangent", theta, {direction(p.node): v for p, v in views.items()})
+    def jvp(self, theta: Array, direction: Array) -> Array:
+        views = self.layout.views(direction)
+        return self._rows("tangent", theta, {direction_of(p.node): v for p, v in views.items()})
 
     def vjp(self, theta: Array, weights: Array) -> Array:
         total = np.zeros(self.size)

@@ -48,7 +48,7 @@ def graph_from_data(rows: Sequence[Sequence[Any]], parameters: Mapping[str, Para
             )
         verify(nodes)
         return nodes[-1]
-    except (GraphError, TypeError, ValueError, KeyError, IndexError) as error:
+    except (GraphError, ArithmeticError, LookupError, TypeError, ValueError) as error:
         raise FileError(f"the graph in the file is damaged: {error}") from error
 
 

@@ -7,6 +7,7 @@ input of the program, so that another viscosity needs no new program.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import sympy
 
@@ -30,7 +31,7 @@ _FUNCTIONS = {
 }
 
 
-def freeze(expression: sympy.Expr, symbols: Mapping[sympy.Symbol, Node]) -> Node:
+def freeze(expression: Any, symbols: Mapping[Any, Node]) -> Node:
     """The expression as a node, each symbol replaced by its node.
 
     Raises GraphError for a symbol without a node or a function that is not in the table above.
@@ -39,7 +40,7 @@ def freeze(expression: sympy.Expr, symbols: Mapping[sympy.Symbol, Node]) -> Node
     return value if isinstance(value, Node) else ops.constant(value)
 
 
-def number(value: sympy.Expr) -> Operand:
+def number(value: Any) -> Operand:
     """A sympy number as a small whole number or a coefficient."""
     if value.is_Integer and abs(int(value)) <= 12:
         return int(value)
@@ -51,7 +52,7 @@ def number(value: sympy.Expr) -> Operand:
     return ops.coefficient(numeric.real)
 
 
-def _freeze(expression: sympy.Expr, symbols: Mapping[sympy.Symbol, Node]) -> Operand:
+def _freeze(expression: Any, symbols: Mapping[Any, Node]) -> Operand:
     if expression.is_number:
         return number(expression)
     if expression.is_Symbol:
@@ -62,7 +63,9 @@ def _freeze(expression: sympy.Expr, symbols: Mapping[sympy.Symbol, Node]) -> Ope
         return _power(expression, symbols)
     if isinstance(expression, sympy.Add | sympy.Mul):
         join = ops.add if isinstance(expression, sympy.Add) else ops.multiply
-        numeric, rest = expression.as_independent(*expression.free_symbols, as_Add=expression.is_Add)
+        numeric, rest = expression.as_independent(
+            *expression.free_symbols, as_Add=expression.is_Add
+        )
         total: Operand | None = None
         for argument in sympy.ordered(rest.args if rest.func is expression.func else [rest]):
             value = _freeze(argument, symbols)
@@ -71,7 +74,7 @@ def _freeze(expression: sympy.Expr, symbols: Mapping[sympy.Symbol, Node]) -> Ope
         trivial = numeric == (0 if expression.is_Add else 1)
         return total if trivial else join(number(numeric), total)
     if expression.func in _FUNCTIONS and len(expression.args) == 1:
-        return _FUNCTIONS[expression.func](_freeze(expression.args[0], symbols))  # type: ignore[arg-type]
+        return _FUNCTIONS[expression.func](_freeze(expression.args[0], symbols))
     if isinstance(expression, sympy.Max | sympy.Min):
         sense = 1 if isinstance(expression, sympy.Max) else -1
         first, *others = (ops.multiply(sense, _freeze(a, symbols)) for a in expression.args)
@@ -84,7 +87,7 @@ def _freeze(expression: sympy.Expr, symbols: Mapping[sympy.Symbol, Node]) -> Ope
     )
 
 
-def _power(expression: sympy.Pow, symbols: Mapping[sympy.Symbol, Node]) -> Operand:
+def _power(expression: sympy.Pow, symbols: Mapping[Any, Node]) -> Operand:
     base, exponent = expression.as_base_exp()
     if exponent.is_number:
         value = _freeze(base, symbols)

@@ -1,7 +1,7 @@
-"""Functions that build nodes: the vocabulary of networks and residuals (public as ``pinnsolve.ops``).
+"""Functions that build nodes: the vocabulary of networks and residuals.
 
-Constructors keep nodes in a normal form (numbers folded, zeros and ones absorbed, commuting
-arguments ordered); everything larger is a named pass in :mod:`pinnsolve.diff.rewrite`.
+Constructors keep nodes in a normal form (numbers folded, zeros and ones absorbed); everything
+larger is a named pass in :mod:`pinnsolve.diff.rewrite`. Networks use them as ``pinnsolve.ops``.
 Arguments broadcast as in numpy: a row against all points, one column against several.
 """
 
@@ -45,14 +45,21 @@ def number_of(x: Operand | HasNode) -> float | None:
     if not isinstance(x, Node):
         return float(x) if isinstance(x, (int, float)) else None
     if x.primitive == "constant" and x.shape == SCALAR:
-        return x.attributes[0][0][0]  # type: ignore[index]
+        return x.attributes[0][0][0]
     return None
 
 
 def _node(x: Operand | HasNode) -> Node:
     if isinstance(x, Node):
         return x
-    return constant(x) if isinstance(x, (int, float)) else x.node
+    if isinstance(x, (int, float)):
+        return constant(x)
+    if not isinstance(getattr(x, "node", None), Node):
+        raise GraphError(
+            f"expected a traced value, a parameter or a number, not {type(x).__name__}; "
+            "write fixed arrays as pinnsolve.diff.constant(rows)"
+        )
+    return x.node
 
 
 def broadcast_shape(x: Node, y: Node, what: str) -> Shape:
@@ -63,15 +70,13 @@ def broadcast_shape(x: Node, y: Node, what: str) -> Shape:
 
     points_fit = x.points == y.points or 0 in (x.points, y.points)
     rows_fit = fit(x.shape.rows, y.shape.rows)
+    if x.points or y.points:  # a matrix has no place among rows of points
+        rows_fit = x.shape.rows == y.shape.rows == 1
     if not (points_fit and rows_fit and fit(x.columns, y.columns)):
         raise GraphError(f"cannot {what} values of shapes {x.shape} and {y.shape}")
     return Shape(
         max(x.points, y.points), max(x.shape.rows, y.shape.rows), max(x.columns, y.columns)
     )
-
-
-def _ordered(x: Node, y: Node) -> tuple[Node, Node]:
-    return (x, y) if x.digest <= y.digest else (y, x)
 
 
 def add(x: Operand | HasNode, y: Operand | HasNode) -> Node:
@@ -87,7 +92,7 @@ def add(x: Operand | HasNode, y: Operand | HasNode) -> Node:
         return x
     if x is y:
         return scale(2.0, x)
-    return make("add", _ordered(x, y), (), shape)
+    return make("add", (x, y), (), shape)
 
 
 def subtract(x: Operand | HasNode, y: Operand | HasNode) -> Node:
@@ -101,7 +106,7 @@ def scale(number: float, x: Node) -> Node:
     if value is not None:
         return constant(number * value)
     if x.primitive == "scale":
-        number, x = number * x.attributes[0], x.args[0]  # type: ignore[operator]
+        number, x = number * x.attributes[0], x.args[0]
     if number == 1:
         return x
     if number == 0:
@@ -120,34 +125,38 @@ def multiply(x: Operand | HasNode, y: Operand | HasNode) -> Node:
     if x.primitive == "scale" or y.primitive == "scale":  # numbers move outwards and meet there
         number = 1.0
         if x.primitive == "scale":
-            number, x = number * x.attributes[0], x.args[0]  # type: ignore[operator]
+            number, x = number * x.attributes[0], x.args[0]
         if y.primitive == "scale":
-            number, y = number * y.attributes[0], y.args[0]  # type: ignore[operator]
+            number, y = number * y.attributes[0], y.args[0]
         return scale(number, multiply(x, y))
     shape = broadcast_shape(x, y, "multiply")
     for one, other in ((x, y), (y, x)):
         if is_ones(one) and other.shape == shape:
             return other
-    return make("multiply", _ordered(x, y), (), shape)
+    return make("multiply", (x, y), (), shape)
 
 
 def is_ones(x: Node) -> bool:
-    return x.primitive == "constant" and all(v == 1 for row in x.attributes[0] for v in row)  # type: ignore[attr-defined]
+    return x.primitive == "constant" and all(v == 1 for row in x.attributes[0] for v in row)
 
 
 def is_zeros(x: Node) -> bool:
-    return x.primitive == "constant" and all(v == 0 for row in x.attributes[0] for v in row)  # type: ignore[attr-defined]
+    return x.primitive == "constant" and all(v == 0 for row in x.attributes[0] for v in row)
 
 
-def widen(x: Node, columns: int) -> Node:
-    """A single column repeated, ``(.., columns)``."""
-    return x if x.columns == columns else multiply(x, constant([[1.0] * columns]))
+def widen(x: Node, columns: int, rows: int = 1) -> Node:
+    """A single column repeated, ``(.., columns)``; a single row too, where it has no points."""
+    if x.columns == columns and (x.points or x.shape.rows == rows):
+        return x
+    return multiply(x, constant([[1.0] * columns] * (1 if x.points else rows)))
 
 
 def divide(x: Operand | HasNode, y: Operand | HasNode) -> Node:
     """x / y."""
     b = number_of(y)
-    return multiply(x, 1 / b if b else power(_node(y), -1.0))
+    if b == 0:
+        raise GraphError("division by the number 0")
+    return multiply(x, 1 / b if b is not None else power(_node(y), -1.0))
 
 
 def power(x: Node, exponent: float) -> Node:
@@ -156,6 +165,8 @@ def power(x: Node, exponent: float) -> Node:
         raise GraphError("power takes a number as exponent; write exp(y * log(x)) for others")
     value = number_of(x)
     if value is not None:
+        if (value == 0 and exponent < 0) or (value < 0 and not float(exponent).is_integer()):
+            raise GraphError(f"{value:g} to the power {exponent:g} is not a real number")
         return constant(value**exponent)
     if exponent == 0:
         return constant(1.0)
@@ -270,7 +281,7 @@ def column(x: Node, j: int) -> Node:
     if x.primitive == "concatenate" and all(a.columns == 1 for a in x.args):
         return x.args[j]
     if x.primitive == "constant" and x.shape.rows == 1:
-        return constant(x.attributes[0][0][j])  # type: ignore[index]
+        return constant(x.attributes[0][0][j])
     return make("column", (x,), (j,), Shape(x.points, x.shape.rows, 1))
 
 
@@ -278,7 +289,10 @@ def concatenate(parts: Sequence[Node]) -> Node:
     """Columns side by side."""
     if len(parts) == 1:
         return parts[0]
-    shape = Shape(max(p.points for p in parts), 1, sum(p.columns for p in parts))
+    points = max(p.points for p in parts)
+    if any(p.shape.rows != 1 or p.points not in (0, points) for p in parts):
+        raise GraphError(f"cannot put side by side {', '.join(str(p.shape) for p in parts)}")
+    shape = Shape(points, 1, sum(p.columns for p in parts))
     return make("concatenate", tuple(parts), (), shape)
 
 

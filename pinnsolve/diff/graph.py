@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
 from pinnsolve.errors import GraphError
@@ -28,7 +28,9 @@ class Shape(NamedTuple):
     columns: int
 
     def __str__(self) -> str:
-        rows = str(self.rows) if self.points == 0 else "n" if self.points == 1 else f"{self.points}n"
+        rows = (
+            str(self.rows) if self.points == 0 else "n" if self.points == 1 else f"{self.points}n"
+        )
         return f"[{rows}, {self.columns}]"
 
 
@@ -41,7 +43,7 @@ class Node:
 
     primitive: str
     args: tuple[Node, ...]
-    attributes: tuple[Hashable, ...]
+    attributes: tuple[Any, ...]  # hashable
     shape: Shape
     digest: bytes  # of the structure below, the same in every process: orders commuting arguments
 
@@ -87,12 +89,19 @@ class Node:
     def __matmul__(self, other: Node) -> Node:
         return _functions().dot(self, other)
 
+    __array_ufunc__ = None  # numpy numbers and arrays leave their operators to us
+
     def __bool__(self) -> bool:
         raise GraphError(
             "a Python branch (if, while, and, or, not) was taken on a traced value; "
             "its value is not known yet. Write the choice with pinnsolve.ops functions "
             "such as maximum or absolute instead."
         )
+
+    def __lt__(self, other: object) -> bool:
+        return bool(self)  # a comparison is the start of a branch
+
+    __le__ = __gt__ = __ge__ = __lt__
 
     def __float__(self) -> float:
         raise GraphError(
@@ -101,6 +110,8 @@ class Node:
 
 
 Operand = Node | float | int
+
+COMMUTATIVE = {"add", "multiply"}
 
 # Interning is the one table of the package: it changes speed and memory, never a result.
 _INTERNED: WeakValueDictionary[tuple[Hashable, ...], Node] = WeakValueDictionary()
@@ -115,10 +126,12 @@ def _functions():
 def make(
     primitive: str,
     args: tuple[Node, ...] = (),
-    attributes: tuple[Hashable, ...] = (),
+    attributes: tuple[Any, ...] = (),
     shape: Shape = SCALAR,
 ) -> Node:
-    """The interned node; equal descriptions give the same object."""
+    """The interned node; equal descriptions give the same object, x + y and y + x too."""
+    if primitive in COMMUTATIVE and args[1].digest < args[0].digest:
+        args = args[::-1]
     key = (primitive, tuple(id(argument) for argument in args), attributes, shape)
     node = _INTERNED.get(key)
     if node is None:

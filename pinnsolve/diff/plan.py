@@ -18,6 +18,7 @@ import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import sympy
 
@@ -75,7 +76,7 @@ class Linear:
 class PlannedResidual:
     """expression + sum of linear parts; the expression keeps only the jets it needs singly."""
 
-    expression: sympy.Expr
+    expression: Any
     linear: tuple[Linear, ...]
 
 
@@ -116,12 +117,16 @@ def _assemble(
         for group in groups:
             needed: list[Operator] = []
             for residual in residuals:
-                for jet in sorted(residual.expression.atoms(Jet), key=str):
-                    if jet.field in group and jet.site == site:
-                        needed.append({tuple(jet.orders): sympy.S.One})
-                for part in residual.linear:
-                    if part.field in group and part.site == site:
-                        needed.append(part.operator)
+                needed += [
+                    monomial(jet.orders)
+                    for jet in sorted(residual.expression.atoms(Jet), key=str)
+                    if jet.field in group and jet.site == site
+                ]
+                needed += [
+                    part.operator
+                    for part in residual.linear
+                    if part.field in group and part.site == site
+                ]
             row.append(close(needed, dimension) if needed else None)
         rows.append(tuple(row))
     return BlockPlan(tuple(residuals), tuple(rows))
@@ -131,23 +136,26 @@ def _split_linear(expressions: Sequence[sympy.Expr]) -> list[PlannedResidual]:
     """Take out of each residual the jets that occur only linearly, anywhere in the block."""
     occurring = {jet for expression in expressions for jet in expression.atoms(Jet)}
     coefficients = [{jet: _jet_free_slope(e, jet) for jet in e.atoms(Jet)} for e in expressions]
-    nonlinear = {
-        jet for jet in occurring for slopes in coefficients if slopes.get(jet, 0) is None
-    }
+    nonlinear = {jet for jet in occurring for slopes in coefficients if slopes.get(jet, 0) is None}
     planned = []
     for expression, slopes in zip(expressions, coefficients, strict=True):
         parts: dict[tuple[str, int], dict[Exponent, sympy.Expr]] = {}
-        gone: dict[Jet, int] = {}
+        gone: dict[Jet, sympy.Expr] = {}
         for jet in sorted(slopes, key=str):
             if jet not in nonlinear:
                 operator = parts.setdefault((jet.field, jet.site), {})
-                operator[tuple(jet.orders)] = slopes[jet]  # type: ignore[assignment]
+                slope = slopes[jet]
+                assert slope is not None
+                operator[tuple(jet.orders)] = slope
         for key in [key for key, operator in parts.items() if not _worth_it(operator)]:
             del parts[key]
         for (field, site), operator in parts.items():
-            gone |= {j: 0 for j in slopes if (j.field, j.site) == (field, site)
-                     and tuple(j.orders) in operator}
-        rest = expression.subs(gone, simultaneous=True) if gone else expression
+            gone |= {
+                j: sympy.S.Zero
+                for j in slopes
+                if (j.field, j.site) == (field, site) and tuple(j.orders) in operator
+            }
+        rest = expression.xreplace(gone) if gone else expression
         linear = tuple(Linear(field, site, operator) for (field, site), operator in parts.items())
         planned.append(PlannedResidual(rest, linear))
     return planned
@@ -168,7 +176,7 @@ def close(needed: Iterable[Operator], dimension: int) -> Basis:
     derivatives, in reduced echelon form, lowest order first."""
     everything: list[Operator] = [{(0,) * dimension: sympy.S.One}]
     seen: set[tuple[tuple[Exponent, sympy.Expr], ...]] = set()
-    pending = list(needed)
+    pending = [{e: sympy.sympify(c) for e, c in operator.items()} for operator in needed]
     while pending:
         operator = pending.pop()
         key = tuple(sorted(operator.items(), key=lambda item: item[0]))
@@ -194,10 +202,16 @@ def _echelon(operators: Sequence[Operator]) -> Basis:
         pivot = _pivot(remainder)
         if pivot is None:  # no coefficient is known to be nonzero: carry the monomials singly
             singly = [{e: sympy.S.One} for e in sorted(remainder)]
-            return _echelon([*operators[: operators.index(operator)], *singly,
-                             *operators[operators.index(operator) + 1 :]])
+            return _echelon(
+                [
+                    *operators[: operators.index(operator)],
+                    *singly,
+                    *operators[operators.index(operator) + 1 :],
+                ]
+            )
         lead = remainder[pivot]
         remainder = {e: sympy.cancel(c / lead) for e, c in remainder.items()}
+        remainder[pivot] = sympy.S.One  # exactly, also where the coefficients are decimal
         rows = [_combine(r, remainder, -r[pivot]) if pivot in r else r for r in rows]
         rows.append(remainder)
         pivots.append(pivot)
@@ -236,6 +250,11 @@ def _symbol_derivative(operator: Operator, axis: int) -> dict[Exponent, sympy.Ex
     }
 
 
+def monomial(orders: Exponent) -> Operator:
+    """One partial derivative as an operator."""
+    return {tuple(orders): sympy.S.One}
+
+
 def _plus(a: Exponent, b: Exponent) -> Exponent:
     return tuple(i + j for i, j in zip(a, b, strict=True))
 
@@ -250,7 +269,8 @@ def operator_text(operator: Operator, coordinates: Sequence[str], field: str = "
     for exponent, coefficient in operator.items():
         letters = "".join(c * k for c, k in zip(coordinates, exponent, strict=True))
         value = sympy.Symbol(f"{field}_{letters}" if letters else field)
-        number = coefficient.evalf(3) if coefficient.is_number else coefficient
+        decimal = coefficient.is_number and not coefficient.is_Rational
+        number = coefficient.evalf(3) if decimal else coefficient
         term = str(value if number == 1 else number * value)
         text += term if not text else f" - {term[1:]}" if term.startswith("-") else f" + {term}"
     return text

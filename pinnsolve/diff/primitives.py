@@ -75,20 +75,35 @@ def _sign_of(x: Node) -> Node:
     return functions.sign(x)
 
 
+def _side_by_side(*parts: Array) -> Array:
+    rows = max(len(part) for part in parts)
+    return np.concatenate([np.broadcast_to(p, (rows, p.shape[1])) for p in parts], axis=1)
+
+
 def _power(exponent: float, x: Array) -> Array:
-    return x**exponent if not float(exponent).is_integer() else x ** int(exponent) if (
-        exponent >= 0
-    ) else 1 / x ** int(-exponent)
+    return (
+        x**exponent
+        if not float(exponent).is_integer()
+        else x ** int(exponent)
+        if (exponent >= 0)
+        else 1 / x ** int(-exponent)
+    )
 
 
 def _power_derivative(attributes: tuple[float], x: Node, y: Node) -> Node:
     return attributes[0] * x ** (attributes[0] - 1)
 
 
+def _outer(first: list[Array], second: list[Array]) -> Array:
+    products = [p[:, :, None] * q[:, None, :] for p, q in zip(first, second, strict=True)]
+    total = np.sum(products, axis=0)
+    return total.reshape(len(total), -1)
+
+
 # fmt: off
 _row("input", "leaf")         # attributes: (name,); point data, given at run time
 _row("parameter", "leaf")     # attributes: (Parameter,)
-_row("coefficient", "leaf")   # attributes: (value,): a number of the equations, lifted out of the text
+_row("coefficient", "leaf")   # attributes: (value,); a number lifted out of the text
 _row("direction", "leaf")     # attributes: (Parameter,); a direction in its space
 _row("constant", "leaf", lambda a: np.array(a[0]))  # attributes: (nested tuple of rows,)
 
@@ -109,7 +124,7 @@ _row("sign", "elementwise", lambda a, x: np.sign(x), lambda a, x, y: None, (0.1,
 _row("add", "linear", lambda a, x, y: x + y)
 _row("scale", "linear", lambda a, x: a[0] * x)                       # attributes: (number,)
 _row("column", "linear", lambda a, x: x[:, a[0] : a[0] + 1])         # attributes: (j,)
-_row("concatenate", "linear", lambda a, *x: np.concatenate(np.broadcast_arrays(*x), axis=1))
+_row("concatenate", "linear", lambda a, *x: _side_by_side(*x))
 _row("sum_columns", "linear", lambda a, x: x.sum(axis=1, keepdims=True))
 _row("sum_points", "linear", lambda a, x: x.sum(axis=0, keepdims=True))
 _row("stack", "linear", lambda a, *x: np.concatenate(x, axis=0))
@@ -119,7 +134,5 @@ _row("multiply", "bilinear", lambda a, x, y: x * y)
 _row("dot", "bilinear", lambda a, x, w: x @ (w.T if a[0] else w))    # attributes: (transposed,)
 _row("contract", "bilinear", lambda a, x, y: x.T @ y)                # sums over points
 _row("outer", "bilinear",                                            # attributes: (S,); per point
-     lambda a, x, y: sum(
-         (p[:, :, None] * q[:, None, :]).reshape(max(len(p), len(q)), -1)
-         for p, q in zip(np.split(x, a[0]), np.split(y, a[0]), strict=True)))
+     lambda a, x, y: _outer(np.split(x, a[0]), np.split(y, a[0])))
 # fmt: on

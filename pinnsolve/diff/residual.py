@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-
+from typing import Any
 
 from pinnsolve.diff import functions as ops
 from pinnsolve.diff.freeze import freeze
@@ -23,7 +23,7 @@ from pinnsolve.pde.system import Block, Jet, System
 
 @dataclass(frozen=True)
 class Approximator:
-    """Fields and the function of the coordinates, ``(n, d) -> (n, fields)``, that stands for them."""
+    """Fields and the function of the coordinates that stands for them, ``(n, d) -> (n, fields)``."""
 
     fields: tuple[str, ...]
     function: Callable[[Node], Node]
@@ -34,7 +34,7 @@ def residual_nodes(
 ) -> list[Node]:
     """Each residual of the block at its points, ``(n, 1)``, in the units of the equations."""
     sites = [ops.input_points(f"site{s}", system.dimension) for s in range(len(block.sites))]
-    symbols: dict[object, Node] = _coordinate_nodes(system, block, sites)
+    symbols: dict[Any, Node] = _coordinate_nodes(system, block, sites)
     channels: dict[tuple[str, int], tuple[Basis, list[Node | None]]] = {}
     for s, row in enumerate(plan.bases):
         for basis, approximator in zip(row, approximators, strict=True):
@@ -48,19 +48,18 @@ def residual_nodes(
             basis, columns = channels[jet.field, jet.site]
             value = columns[basis.pivots.index(tuple(jet.orders))]
             symbols[jet] = ops.constant(0.0) if value is None else value
-        total = freeze(planned.expression, symbols)  # type: ignore[arg-type]
+        total = freeze(planned.expression, symbols)
         for part in planned.linear:
             basis, columns = channels[part.field, part.site]
             for q, factor in basis.coordinates(part.operator):
-                if columns[q] is not None:
-                    total = total + freeze(factor, symbols) * columns[q]  # type: ignore[arg-type]
+                channel = columns[q]
+                if channel is not None:
+                    total = total + freeze(factor, symbols) * channel
         residuals.append(total if total.points else total * ops.ones(sites[0]))
     return residuals
 
 
-def _coordinate_nodes(
-    system: System, block: Block, sites: Sequence[Node]
-) -> dict[object, Node]:
+def _coordinate_nodes(system: System, block: Block, sites: Sequence[Node]) -> dict[Any, Node]:
     """Each free coordinate as a column of the first site where it is free."""
     return {
         coordinate: ops.column(node, j)
@@ -71,12 +70,12 @@ def _coordinate_nodes(
 
 
 def field_channels(
-    basis: Basis, approximator: Approximator, points: Node, symbols: dict[object, Node]
+    basis: Basis, approximator: Approximator, points: Node, symbols: dict[Any, Node]
 ) -> dict[str, list[Node | None]]:
     """Per field, the value of every channel of the basis at the points."""
 
-    def coefficient(value: object) -> Operand:
-        return freeze(value, symbols)  # type: ignore[arg-type]
+    def coefficient(value: Any) -> Operand:
+        return freeze(value, symbols)
 
     products = tuple(
         tuple((i, j, coefficient(m)) for i, j, m in terms) for terms in basis.products()

@@ -24,7 +24,10 @@ def reverse(
     """
     order = topological(cotangents)
     active = _active(order, set(leaves))
-    pending: dict[Node, list[Node]] = {node: [c] for node, c in cotangents.items()}
+    pending = {
+        node: [c if per_point or c.points == node.points else c * ops.ones(node)]
+        for node, c in cotangents.items()
+    }
     found: dict[Node, Node] = {}
     for node in reversed(order):
         if node not in active or node not in pending:
@@ -37,7 +40,19 @@ def reverse(
             if share is not None and argument in active:
                 share = _unbroadcast(share, argument.shape, per_point)
                 pending.setdefault(argument, []).append(share)
-    return [found.get(leaf) for leaf in leaves]
+    result = [found.get(leaf) for leaf in leaves]
+    if per_point:
+        _check_rows(leaves, result)
+    return result
+
+
+def _check_rows(leaves: Sequence[Node], rows: Sequence[Node | None]) -> None:
+    for leaf, row in zip(leaves, rows, strict=True):
+        if row is not None and row.columns != leaf.shape.rows * leaf.columns:
+            raise GraphError(
+                f"a parameter of shape {leaf.shape} has no row of the Jacobian: it enters other "
+                "than through a product with values at points or added to them as a row"
+            )
 
 
 def _active(order: list[Node], leaves: set[Node]) -> set[Node]:
@@ -55,7 +70,7 @@ def _gather(shares: list[Node]) -> Node:
     width = 1
     for share in shares:
         if share.primitive == "place":
-            j, width = share.attributes  # type: ignore[assignment]
+            j, width = share.attributes
             (value,) = share.args
             columns[j] = columns[j] + value if j in columns else value
         else:
@@ -78,8 +93,11 @@ def _unbroadcast(cotangent: Node, shape: Shape, per_point: bool) -> Node:
         return cotangent
     if cotangent.points and shape.points == 0 and not per_point:
         cotangent = ops.sum_points(cotangent)
-    if cotangent.columns > 1 and shape.columns == 1 and shape.rows == 1:
+    if cotangent.columns > 1 and shape.columns == 1 and (shape.rows == 1 or not per_point):
         cotangent = ops.sum_columns(cotangent)
+    if cotangent.shape.rows > shape.rows and not per_point:  # a row added to a matrix
+        ones = ops.constant([[1.0]] * cotangent.shape.rows)
+        cotangent = ops.contract(ones, cotangent)
     return cotangent
 
 
@@ -94,12 +112,12 @@ def _rule(node: Node, cotangent: Node, per_point: bool) -> list[Node | None]:
         case "add":
             return [cotangent, cotangent]
         case "scale":
-            return [ops.scale(node.attributes[0], cotangent)]  # type: ignore[arg-type]
+            return [ops.scale(node.attributes[0], cotangent)]
         case "multiply":
             x, y = node.args
             return [cotangent * y, cotangent * x]
         case "column":
-            return [_place(cotangent, node.attributes[0], node.args[0].columns)]  # type: ignore[arg-type]
+            return [_place(cotangent, node.attributes[0], node.args[0].columns)]
         case "concatenate":
             return _split(node, cotangent)
         case "sum_columns":
@@ -128,7 +146,7 @@ def _dot_rule(node: Node, cotangent: Node, per_point: bool) -> list[Node | None]
     x, weight = node.args
     (transposed,) = node.attributes
     to_x = ops.dot(cotangent, weight, transposed=not transposed)
-    if per_point and cotangent.points:
+    if per_point and max(cotangent.points, x.points):
         to_weight = ops.outer(cotangent, x) if transposed else ops.outer(x, cotangent)
         return [to_x, to_weight]
     if cotangent.points > x.points:  # x is the same for all points

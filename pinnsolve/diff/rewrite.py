@@ -19,10 +19,24 @@ def merge_products(outputs: Mapping[str, Node]) -> Outputs:
     """a_1 W, a_2 W, ... = parts of (stack of a_i) W, for products that do not need each other."""
     outputs = dict(outputs)
     while group := _independent_products(outputs):
+        group = _in_partner_order(group, outputs)
         weight, attributes = group[0].args[1], group[0].attributes
-        merged = ops.dot(ops.stack([node.args[0] for node in group]), weight, *attributes)  # type: ignore[arg-type]
+        merged = ops.dot(ops.stack([node.args[0] for node in group]), weight, *attributes)
         outputs = substitute(outputs, {node: ops.part(merged, i) for i, node in enumerate(group)})
     return outputs
+
+
+def _in_partner_order(group: list[Node], outputs: Mapping[str, Node]) -> list[Node]:
+    """Cotangents in the order of the stack of values that they will be contracted with, so that
+    one stack serves both products."""
+    partner = {
+        node.args[1]: node.args[0]
+        for node in topological(outputs.values())
+        if node.primitive == "contract"
+    }
+    place = _places(outputs)
+    last = (1 << 30, 0)
+    return sorted(group, key=lambda node: place.get(partner.get(node.args[0], node), last))
 
 
 def is_wide(product: Node) -> bool:
@@ -57,17 +71,20 @@ def merge_sums(outputs: Mapping[str, Node]) -> Outputs:
     """sum_s x_s^T y_s = (stack of x_s)^T (stack of y_s), and the same for outer products."""
     place = _places(outputs)
     replace: dict[Node, Node] = {}
-    users = _add_users(outputs)
+    inner = _inner_sums(outputs)
     for node in topological(outputs.values()):
-        if node.primitive != "add" or node in users:
+        if node.primitive != "add" or node in inner:
             continue
-        terms = _flatten(node)
+        terms = _flatten(node, inner)
+        before = len(terms)
         for primitive in ("contract", "outer"):
             mergeable = [t for t in terms if t.primitive == primitive and _per_point(t)]
             if len(mergeable) > 1:
                 terms = [t for t in terms if t not in mergeable]
                 mergeable.sort(key=lambda t: place.get(t.args[0], (1 << 30, 0)))
                 terms.append(_joined(primitive, mergeable))
+        if len(terms) == before:
+            continue
         total = terms[0]
         for term in terms[1:]:
             total = total + term
@@ -82,8 +99,10 @@ def _per_point(term: Node) -> bool:
 def _joined(primitive: str, terms: list[Node]) -> Node:
     first = ops.stack([term.args[0] for term in terms])
     second = ops.stack([term.args[1] for term in terms])
-    return ops.contract(first, second) if primitive == "contract" else ops.outer(
-        first, second, len(terms)
+    return (
+        ops.contract(first, second)
+        if primitive == "contract"
+        else ops.outer(first, second, len(terms))
     )
 
 
@@ -97,7 +116,7 @@ def _places(outputs: Mapping[str, Node]) -> dict[Node, tuple[int, int]]:
     return place
 
 
-def _add_users(outputs: Mapping[str, Node]) -> set[Node]:
+def _inner_sums(outputs: Mapping[str, Node]) -> set[Node]:
     """Sums that occur only inside a larger sum: they are flattened into it."""
     uses: dict[Node, list[Node]] = {}
     for node in topological(outputs.values()):
@@ -107,14 +126,20 @@ def _add_users(outputs: Mapping[str, Node]) -> set[Node]:
     return {
         node
         for node, users in uses.items()
-        if node not in named and all(u.primitive == "add" for u in users) and len(users) == 1
+        if node.primitive == "add"
+        and node not in named
+        and len(users) == 1
+        and users[0].primitive == "add"
     }
 
 
-def _flatten(node: Node) -> list[Node]:
-    if node.primitive != "add":
-        return [node]
-    return [term for argument in node.args for term in _flatten(argument)]
+def _flatten(node: Node, inner: set[Node]) -> list[Node]:
+    """The terms of a sum; a sum that has other users stays one term."""
+    return [
+        term
+        for argument in node.args
+        for term in (_flatten(argument, inner) if argument in inner else [argument])
+    ]
 
 
 PASSES: tuple[tuple[str, Callable[[Mapping[str, Node]], Outputs]], ...] = (

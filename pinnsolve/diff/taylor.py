@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pinnsolve.diff import functions as ops
-from pinnsolve.diff.graph import Node, Operand, topological
+from pinnsolve.diff.graph import Node, Operand, make, rebuild, substitute, topological
 from pinnsolve.diff.primitives import PRIMITIVES
 from pinnsolve.errors import GraphError
 
@@ -76,6 +76,8 @@ def _rule(node: Node, arguments: list[Channels], algebra: Algebra) -> Channels:
             first, second = arguments
 
             def product(x: Node, y: Node) -> Node:
+                if node.primitive in ("contract", "outer"):
+                    x, y = (_at_points(v, like) for v, like in zip((x, y), node.args, strict=True))
                 return ops.apply(node.primitive, node.attributes, (x, y))
 
             rest = [
@@ -90,12 +92,22 @@ def _linear(node: Node, arguments: list[Node | None]) -> Node | None:
     if all(argument is None for argument in arguments):
         return None
     if node.primitive == "add":
-        return _sum([argument for argument in arguments if argument is not None])
+        total = _sum([argument for argument in arguments if argument is not None])
+        assert total is not None
+        return ops.widen(total, node.columns, node.shape.rows)
+    if node.primitive == "sum_points":
+        (argument,) = arguments
+        return None if argument is None else ops.sum_points(_at_points(argument, node.args[0]))
     filled = [
         ops.constant([[0.0] * like.columns]) if argument is None else argument
         for argument, like in zip(arguments, node.args, strict=True)
     ]
     return ops.apply(node.primitive, node.attributes, filled)
+
+
+def _at_points(x: Node, like: Node) -> Node:
+    """x, repeated for every point where `like` has points: what is summed must be there."""
+    return x if x.points == like.points else x * ops.ones(like)
 
 
 def _sum(terms: list[Node]) -> Node | None:
@@ -143,6 +155,13 @@ def _compose(node: Node, z: Channels, algebra: Algebra) -> Channels:
 def _derivatives(node: Node, order: int) -> list[Node | None]:
     """f', f'', ... as expressions in the argument and the value."""
     (x,) = node.args
+    if x.primitive == "scale":  # products pull its number out, and x would not be found in them
+        stand_in = make("input", (), ("argument",), x.shape)
+        value = rebuild(node, (stand_in,))
+        found = _derivatives(value, order)
+        named = {str(k): f for k, f in enumerate(found) if f is not None}
+        put_back = substitute(named, {stand_in: x, value: node})
+        return [put_back.get(str(k)) for k in range(len(found))]
     rule = PRIMITIVES[node.primitive].derivative
     assert rule is not None
     found: list[Node | None] = [rule(node.attributes, x, node)]

@@ -18,6 +18,7 @@ class Cell:
     >>> class Bump(ps.nets.Cell):
     ...     def __init__(self):
     ...         self.width = ps.nets.Parameter((1, 1), ps.nets.constant(1.0))
+    ...
     ...     def construct(self, x):
     ...         return ps.ops.exp(-ps.ops.multiply(self.width, x * x))
     >>> Bump().named_parameters()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from pinnsolve.diff import functions as ops
 from pinnsolve.diff.parameters import Initializer
 from pinnsolve.errors import NetworkError
@@ -30,7 +32,7 @@ class MLP(SequentialCell):
             raise NetworkError(f"sizes must be positive: {inputs=}, {outputs=}, {width=}, {depth=}")
         weight = weight or glorot_normal()
         sizes = [inputs, *[width] * depth]
-        hidden = [Dense(a, b, activation, weight) for a, b in zip(sizes, sizes[1:], strict=False)]
+        hidden = [Dense(a, b, activation, weight) for a, b in pairwise(sizes)]
         super().__init__(*hidden, Dense(width, outputs, None, weight))
 
 

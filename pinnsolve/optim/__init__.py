@@ -1,11 +1,11 @@
 """How the parameters move: optimizers as frozen settings, states as frozen data."""
 
+from pinnsolve.devices.base import NormalEquations
 from pinnsolve.optim.adam import Adam, AdamState
 from pinnsolve.optim.base import (
     AbstractObjective,
     AbstractOptimizer,
     AbstractState,
-    NormalEquations,
     Stop,
     from_arrays,
     to_arrays,

@@ -10,13 +10,14 @@ from __future__ import annotations
 import typing
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pinnsolve.devices.base import AbstractObjective
 from pinnsolve.errors import OptimizerError
 
 if TYPE_CHECKING:
@@ -24,57 +25,6 @@ if TYPE_CHECKING:
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
-
-
-@dataclass(frozen=True, eq=False)
-class NormalEquations:
-    """J'J (size, size), full and symmetric; J'r (size,); and the loss r'r at the same place."""
-
-    matrix: Matrix
-    vector: Vector
-    loss: float
-
-
-class AbstractObjective(Protocol):
-    """A sum of squares, loss(theta) = r(theta)'r(theta), whose rows already carry their weights.
-
-    A method may return NaN or infinity; it may not raise for a bad `theta`. Returned arrays are the
-    caller's: the objective does not write to them again, nor the optimizer to `theta`.
-    """
-
-    @property
-    def size(self) -> int:
-        """Number of parameters."""
-        ...
-
-    @property
-    def rows(self) -> int:
-        """Number of residuals."""
-        ...
-
-    def residuals(self, theta: Vector) -> Vector:
-        """r, shape (rows,)."""
-        ...
-
-    def loss_gradient(self, theta: Vector) -> tuple[float, Vector]:
-        """r'r and its gradient 2 J'r, shape (size,)."""
-        ...
-
-    def normal_equations(self, theta: Vector) -> NormalEquations:
-        """J'J, J'r and r'r."""
-        ...
-
-    def jacobian(self, theta: Vector) -> Matrix:
-        """J, shape (rows, size)."""
-        ...
-
-    def jvp(self, theta: Vector, v: Vector) -> Vector:
-        """J v, shape (rows,)."""
-        ...
-
-    def vjp(self, theta: Vector, w: Vector) -> Vector:
-        """J'w, shape (size,)."""
-        ...
 
 
 class AbstractState(Protocol):

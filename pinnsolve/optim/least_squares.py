@@ -12,12 +12,12 @@ from typing import ClassVar, final
 
 import numpy as np
 
+from pinnsolve.devices.base import NormalEquations
 from pinnsolve.errors import OptimizerError
 from pinnsolve.optim.base import (
     AbstractObjective,
     AbstractOptimizer,
     Matrix,
-    NormalEquations,
     Stop,
     Vector,
     all_finite,

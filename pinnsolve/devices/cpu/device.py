@@ -24,10 +24,10 @@ from pinnsolve.devices.base import (
     split_rows,
 )
 from pinnsolve.devices.cpu.kernel import BoundKernel, Kernel, build_kernels
+from pinnsolve.diff.parameters import Layout
 from pinnsolve.diff.residual import PROGRAMS
 from pinnsolve.diff.rewrite import rewrite
 from pinnsolve.errors import DeviceError
-from pinnsolve.diff.parameters import Layout
 from pinnsolve.options import Options
 
 JACOBIAN_COLUMNS = 1024  # rows of J that a thread holds at once
@@ -142,8 +142,9 @@ class CpuObjective(AbstractObjective):
 
     def _kernels(self, program: str) -> list[BoundKernel]:
         if program not in self.bound:
+            threads = self.executable.threads
             self.bound[program] = [
-                BoundKernel(kernel, points.named(), points.count)
+                BoundKernel(kernel, points.named(), points.count, threads)
                 for kernel, points in zip(
                     self.executable.program(program), self.points, strict=True
                 )
@@ -168,7 +169,7 @@ class CpuObjective(AbstractObjective):
 
     def _rows(self, program: str, theta: Array, direction: Array | None = None) -> Array:
         kernels = self._kernels(program)
-        outs = [np.empty((m, b.padded), self.dtype) for (m, _), b in
+        outs = [np.zeros((m, b.padded), self.dtype) for (m, _), b in
                 zip(self.counts, kernels, strict=True)]  # fmt: skip
         for bound in kernels:
             bound.set_parameters(theta, direction)
@@ -177,7 +178,7 @@ class CpuObjective(AbstractObjective):
         def part(thread: int) -> None:
             for bound, out in zip(kernels, outs, strict=True):
                 first, last = self._part(thread, 0, bound.tiles)
-                bound.run(first, last, self.arenas[thread], out.ravel(), empty,
+                bound.run((first, last), self.arenas[thread], out.ravel(), empty,
                           0, first * bound.tile, bound.padded)  # fmt: skip
 
         self.executable.team.run(part)
@@ -199,15 +200,13 @@ class CpuObjective(AbstractObjective):
         for bound in kernels:
             bound.set_parameters(theta)
         threads = self.executable.threads
-        sums = [
-            [np.zeros(b.kernel.sum_size, self.dtype) for b in kernels] for _ in range(threads)
-        ]
+        sums = [[np.zeros(b.kernel.sum_size, self.dtype) for b in kernels] for _ in range(threads)]
         empty = EMPTY[self.dtype.name]
 
         def part(thread: int) -> None:
             for bound, total in zip(kernels, sums[thread], strict=True):
                 first, last = self._part(thread, 0, bound.tiles)
-                bound.run(first, last, self.arenas[thread], empty, total, 0, 0, 0)
+                bound.run((first, last), self.arenas[thread], empty, total)
 
         self.executable.team.run(part)
         loss, gradient = 0.0, np.zeros(self.size)
@@ -241,7 +240,7 @@ class CpuObjective(AbstractObjective):
         kernels, empty = self.bound["jacobian"], EMPTY[self.dtype.name]
         out.fill(0)
         for k, first, last, column, length in chunk:
-            kernels[k].run(first, last, self.arenas[thread], out.ravel(), empty,
+            kernels[k].run((first, last), self.arenas[thread], out.ravel(), empty,
                            out.shape[1], column, length)  # fmt: skip
 
     def _jacobian_kernels(self, theta: Array) -> list[BoundKernel]:

@@ -8,6 +8,7 @@ depth nor the number of points is part of any text.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from pinnsolve.devices.cpu.elementary import FUNCTIONS as ELEMENTARY
 from pinnsolve.devices.cpu.lower import (
@@ -27,8 +28,8 @@ from pinnsolve.diff.graph import Node
 from pinnsolve.errors import DeviceError
 
 # An operand of a table row: ("D", column), ("S", Place), ("U", node), ("A", node), ("O", (row,
-# segment)) or a plain int.
-Operand = tuple[str, object] | int
+# segment)).
+Operand = tuple[str, Any]
 
 HEADER = "def call(row, at, D, U, S, O, A, tile, stride, column, segment):"
 
@@ -79,7 +80,7 @@ class _Cells:
         if operand in self.names:
             return self.names[operand]
         k = len(self.operands)
-        kind = operand[0] if isinstance(operand, tuple) else ""
+        kind = operand[0]
         if kind == "D":
             self.lines += [f"p{k} = row[{self.cells}] + at", f"q{k} = row[{self.cells + 1}]"]
         elif kind == "O":
@@ -149,7 +150,7 @@ class _LoopText:
         return base
 
     def _write(self, operand: Operand, value: str) -> None:
-        space = operand[0]  # type: ignore[index]
+        space = operand[0]
         base = self._base(operand, self.loop.width > 1)
         self.body.append(f"store({space}, {base} + i, {value}, {self.cells.scope(operand)})")
 
@@ -175,7 +176,7 @@ class _LoopText:
         if node.points == 0:
             return self._uniform(node, "j" if node.columns > 1 else "0")
         if node.primitive == "part" and node.args[0].primitive == "stack":
-            return self.value(node.args[0].args[node.attributes[0]])  # type: ignore[index]
+            return self.value(node.args[0].args[node.attributes[0]])
         placed = node in self.lowered.places and node not in self.own
         if placed or is_barrier(node) or is_virtual(node):
             return self._read(place_of(self.lowered, node), node.columns)
@@ -236,7 +237,7 @@ class _LoopText:
             case "ones":
                 return "R(1.0)"
             case "power":
-                return _power(float(node.attributes[0]), a[0])  # type: ignore[arg-type]
+                return _power(float(node.attributes[0]), a[0])
         if node.primitive not in ELEMENTARY:
             raise DeviceError(f"the CPU device has no {node.primitive}")
         return f"{node.primitive}({a[0]})"
@@ -251,7 +252,9 @@ class _LoopText:
             self.features.append(f"{total} = accumulator()")
             self.body.append(f"{total} += {term}")
             where = f"{start} + {index}"
-            self.after.append(f"store(A, {where}, load(A, {where}, {scope}) + {total}.value, {scope})")
+            self.after.append(
+                f"store(A, {where}, load(A, {where}, {scope}) + {total}.value, {scope})"
+            )
 
     def _sum_terms(self, node: Node) -> list[tuple[str, str]]:
         if node.primitive == "sum_points":
@@ -296,10 +299,12 @@ def _product(instruction: Product) -> Call:
         c = cells.add(_operand(target))
         cells.writes.append(target.index)
         m, n, k = f"tile * {node.points}", node.columns, node.args[0].columns
-        # Buffers are column-major matrices (points x features); W is row-major, so W.T column-major.
+        # Buffers are column-major (points x features) matrices; row-major W is column-major W.T.
         flag = "False" if transposed else "True"
-        body = [f"product(False, {flag}, {m}, {n}, {k}, {left.space}, {a}, q{a[1:]}, "
-                f"U, {b}, {weight.columns}, False, S, {c}, q{c[1:]})"]
+        body = [
+            f"product(False, {flag}, {m}, {n}, {k}, {left.space}, {a}, q{a[1:]}, "
+            f"U, {b}, {weight.columns}, False, S, {c}, q{c[1:]})"
+        ]
         return cells.call(body)
     right = instruction.right
     assert right is not None
@@ -309,8 +314,10 @@ def _product(instruction: Product) -> Call:
     c = cells.add(("A", node))
     k = f"tile * {node.args[0].points}"
     m, n = node.columns, node.shape.rows
-    body = [f"product(True, False, {m}, {n}, {k}, {right.space}, {b}, q{b[1:]}, "
-            f"{left.space}, {a}, q{a[1:]}, True, A, {c}, {m})"]
+    body = [
+        f"product(True, False, {m}, {n}, {k}, {right.space}, {b}, q{b[1:]}, "
+        f"{left.space}, {a}, q{a[1:]}, True, A, {c}, {m})"
+    ]
     return cells.call(body)
 
 
@@ -323,16 +330,19 @@ def _outer(instruction: Outer, lowered: Lowered) -> Call:
         cells.writes.append(target.index)
     name = cells.add(operand)
     outside, inside, terms = [], [], []
-    for x, y in _pairs(first, second, instruction.node.attributes[0]):  # type: ignore[arg-type]
-        terms.append(f"{_factor(x, 'k', cells, lowered, outside)} * "
-                     f"{_factor(y, 'j', cells, lowered, inside)}")
+    for x, y in _pairs(first, second, instruction.node.attributes[0]):
+        terms.append(
+            f"{_factor(x, 'k', cells, lowered, outside)} * "
+            f"{_factor(y, 'j', cells, lowered, inside)}"
+        )
     q = name[1:]
     body = [f"for k in range({first.columns}):", *("    " + line for line in outside)]
     body += [f"    for j in range({second.columns}):", *("        " + line for line in inside)]
-    body += [f"        z = {name} + (k * {second.columns} + j) * q{q}",
-             "        for i in range(tile):",
-             f"            store({operand[0]}, z + i, {' + '.join(terms)}, "  # type: ignore[index]
-             f"{cells.scope(operand)})"]
+    body += [
+        f"        z = {name} + (k * {second.columns} + j) * q{q}",
+        "        for i in range(tile):",
+        f"            store({operand[0]}, z + i, {' + '.join(terms)}, {cells.scope(operand)})",
+    ]
     return cells.call(body)
 
 

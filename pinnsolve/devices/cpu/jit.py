@@ -31,7 +31,7 @@ from pinnsolve.devices.cpu.trace import traced
 
 '''
 
-DRIVER = '''
+DRIVER = """
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def run(table, first, last, eighths, D, U, S, O, A, stride, column, segment):
@@ -40,7 +40,7 @@ def run(table, first, last, eighths, D, U, S, O, A, stride, column, segment):
         place = column + (number - first) * eighths * 8
         for step in range(table.shape[0]):
             row = table[step]
-{branches}'''
+{branches}"""
 
 
 def digest(text: str) -> str:
@@ -64,9 +64,7 @@ def program(texts: Sequence[str], dtype: str, cache_folder: Path):
     Row ``[k, cells...]`` calls loop k. Neither the number of rows nor any offset is part of the
     text, nor the tile, so networks of any depth and any number of points share one program.
     """
-    loops = [
-        f'loop_{k} = traced("""\n{text}""", FUNCTIONS)\n' for k, text in enumerate(texts)
-    ]
+    loops = [f'loop_{k} = traced("""\n{text}""", FUNCTIONS)\n' for k, text in enumerate(texts)]
     branches = "".join(
         f"            {'if' if k == 0 else 'elif'} row[0] == {k}:\n"
         f"                loop_{k}(row, at, D, U, S, O, A, eighths, stride, place, segment)\n"
@@ -82,7 +80,8 @@ def _load(text: str, cache_folder: Path):
         if not path.exists():
             _write(path, text)
         spec = importlib.util.spec_from_file_location(path.stem, path)
-        assert spec is not None and spec.loader is not None
+        assert spec is not None
+        assert spec.loader is not None
         module = importlib.util.module_from_spec(spec)
         sys.modules[path.stem] = module  # numba finds the globals of cached code by this name
         spec.loader.exec_module(module)

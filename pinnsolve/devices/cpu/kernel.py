@@ -46,10 +46,11 @@ class Kernel:
     run: Any
     dtype: str
 
-    def tile(self, points: int) -> int:
-        """Points of a tile: few enough that the arena stays near the core, whole eighths."""
+    def tile(self, points: int, threads: int) -> int:
+        """Points of a tile, a multiple of 8: so few that the arena stays near the core and that
+        every thread has some."""
         fitting = next((t for t in TILES if t * self.arena <= ARENA), TILES[-1])
-        return min(fitting, -(-points // 8) * 8)
+        return min(fitting, -(-points // (8 * threads)) * 8)
 
     def table(self, points: int, tile: int) -> Array:
         """One row a call: the function and its cells."""
@@ -137,7 +138,7 @@ def _uniform_offsets(nodes: Sequence[Node], layout: Layout) -> tuple[dict[Node, 
     """Parameters and directions lie in the flat vectors that head U; the rest follows."""
     starts = dict(zip(layout.parameters, layout.offsets, strict=True))
     leaves = {
-        node: starts[node.attributes[0]] + (layout.size if node.primitive == "direction" else 0)  # type: ignore[index]
+        node: starts[node.attributes[0]] + (layout.size if node.primitive == "direction" else 0)
         for node in nodes
         if node.primitive in ("parameter", "direction")
     }
@@ -148,18 +149,23 @@ def _uniform_offsets(nodes: Sequence[Node], layout: Layout) -> tuple[dict[Node, 
 class BoundKernel:
     """A kernel with its point data: padded to whole tiles, with row scale 0 on the padding."""
 
-    def __init__(self, kernel: Kernel, inputs: Mapping[str, Array], points: int) -> None:
+    def __init__(
+        self, kernel: Kernel, inputs: Mapping[str, Array], points: int, threads: int
+    ) -> None:
         self.kernel = kernel
         self.points = points
-        self.tile = kernel.tile(points)
+        self.tile = kernel.tile(points, threads)
         self.tiles = -(-points // self.tile)
         self.padded = self.tiles * self.tile
         self.table = kernel.table(self.padded, self.tile)
-        self.data = np.zeros((sum(n.columns for n in kernel.lowered.data), self.padded), kernel.dtype)
+        self.data = np.zeros(
+            (sum(n.columns for n in kernel.lowered.data), self.padded), kernel.dtype
+        )
         self._fill_data(inputs)
         self.uniform = np.zeros(kernel.uniform_size, kernel.dtype)
-        self.varying = [n for n in kernel.uniform_offsets
-                        if n.primitive not in ("parameter", "direction")]
+        self.varying = [
+            n for n in kernel.uniform_offsets if n.primitive not in ("parameter", "direction")
+        ]
         constant = [n for n in self.varying if not _depends_on_parameters(n)]
         self._fill_uniform(constant, evaluate(constant, {}))
         self.varying = [n for n in self.varying if n not in constant]
@@ -167,8 +173,11 @@ class BoundKernel:
         self.flat = np.empty(0)
 
     def _fill_data(self, inputs: Mapping[str, Array]) -> None:
-        nodes = [n for n in self.kernel.lowered.data if n.primitive != "input"
-                 or n.attributes[0] not in VARYING]
+        nodes = [
+            n
+            for n in self.kernel.lowered.data
+            if n.primitive != "input" or n.attributes[0] not in VARYING
+        ]
         for node, value in zip(nodes, evaluate(nodes, inputs), strict=True):
             start = self.kernel.lowered.places[node].index
             rows = self.data[start : start + node.columns]
@@ -191,7 +200,7 @@ class BoundKernel:
             values: dict[Any, Array] = dict(self.kernel.layout.views(theta))
             if direction is not None:
                 views = self.kernel.layout.views(direction)
-                values |= {n: views[n.attributes[0]] for n in self.leaves}  # type: ignore[index]
+                values |= {n: views[n.attributes[0]] for n in self.leaves}
             self._fill_uniform(self.varying, evaluate(self.varying, values))
 
     def set_weights(self, weights: Array) -> None:
@@ -202,11 +211,25 @@ class BoundKernel:
                 self.data[start : start + node.columns, : self.points] = weights
                 self.data[start : start + node.columns, self.points :] = 0
 
-    def run(self, first: int, last: int, arena: Array, out: Array, sums: Array,
-            stride: int, column: int, segment: int) -> None:  # fmt: skip
+    def run(
+        self,
+        tiles: tuple[int, int],
+        arena: Array,
+        out: Array,
+        sums: Array,
+        stride: int = 0,
+        column: int = 0,
+        segment: int = 0,
+    ) -> None:
+        """Tiles first to last. Row r, segment s of the first point of the first tile is
+        ``out[r * stride + column + s * segment]``."""
+        first, last = tiles
         if first < last:
-            self.kernel.run(self.table, first, last, self.tile // 8, self.data.ravel(), self.uniform, arena,
-                            out, sums, stride, column, segment)  # fmt: skip
+            data = self.data.ravel()
+            self.kernel.run(
+                self.table, first, last, self.tile // 8, data, self.uniform, arena, out, sums,
+                stride, column, segment,
+            )  # fmt: skip
 
     def epilogue(self, theta: Array, sums: Array) -> dict[str, Array]:
         """Named outputs that are the same for all points, from the sums."""

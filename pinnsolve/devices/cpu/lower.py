@@ -175,7 +175,7 @@ class _Lowering:
         )
 
     def _operands(self, node: Node) -> list[Node]:
-        """The values a loop reads for a node, views and stacks of computed values looked through."""
+        """The values a loop reads for a node, seen through views and stacks of computed ones."""
         found: list[Node] = []
         for argument in node.args:
             found += self._resolve(argument)
@@ -188,7 +188,7 @@ class _Lowering:
             return [leaf for argument in node.args for leaf in self._resolve(argument)]
         (source,) = node.args
         if node.primitive == "part" and source.primitive == "stack":
-            return self._resolve(source.args[node.attributes[0]])  # type: ignore[index]
+            return self._resolve(source.args[node.attributes[0]])
         return [node]  # a view of a stored value
 
     # --- what is stored ----------------------------------------------------------------------
@@ -222,7 +222,7 @@ class _Lowering:
                 cost[node] = 0
 
     def _is_expensive(self, node: Node) -> bool:
-        whole = node.primitive == "power" and float(node.attributes[0]).is_integer()  # type: ignore[arg-type]
+        whole = node.primitive == "power" and float(node.attributes[0]).is_integer()
         return node.primitive in EXPENSIVE or (node.primitive == "power" and not whole)
 
     def _barrier_operands(self, node: Node) -> list[Node]:
@@ -265,8 +265,9 @@ class _Lowering:
             if node in self.out.places:
                 continue
             if node.primitive in ("dot", "sum_columns") and is_barrier(node):
-                self.out.places[node] = Place("S", self._buffer(node.columns, node.points),
-                                              blocks=node.points)
+                self.out.places[node] = Place(
+                    "S", self._buffer(node.columns, node.points), blocks=node.points
+                )
             elif node.primitive == "outer" and node not in self.stages.rows.values():
                 self.out.places[node] = Place("S", self._buffer(node.columns))
             elif node in self.stored:
@@ -332,7 +333,12 @@ class _Lowering:
         found: dict[int, list[Loop]] = {}
         for key in sorted({*stores, *sums, *outputs}):
             level, width = key
-            loop = Loop(width, *(tuple(t.get(key, ())) for t in (stores, sums, outputs)))  # type: ignore[arg-type]
+            loop = Loop(
+                width,
+                tuple(stores.get(key, ())),
+                tuple(sums.get(key, ())),
+                tuple(outputs.get(key, ())),
+            )
             found.setdefault(level, []).append(loop)
         return found
 
@@ -379,13 +385,13 @@ def place_of(lowered: Lowered, node: Node) -> Place:
         index, blocks = node.attributes
         (source,) = node.args
         if source.primitive == "stack" and source not in lowered.places:
-            return place_of(lowered, source.args[index])  # type: ignore[index]
+            return place_of(lowered, source.args[index])
         base = place_of(lowered, source)
-        return Place(base.space, base.index, index, blocks, base.feature)  # type: ignore[arg-type]
+        return Place(base.space, base.index, index, blocks, base.feature)
     if node.primitive == "column":
         base = place_of(lowered, node.args[0])
         j = node.attributes[0]
         if base.space == "D":
-            return Place("D", base.index + j)  # type: ignore[operator]
-        return Place(base.space, base.index, base.block, base.blocks, base.feature + j)  # type: ignore[operator]
+            return Place("D", base.index + j)
+        return Place(base.space, base.index, base.block, base.blocks, base.feature + j)
     raise DeviceError(f"{node.primitive} has no place in memory")

@@ -60,8 +60,10 @@ def _stage(node: Node, below: list[str]) -> str:
         return "tile"
     if node.points:
         moving = any(s in ("tile", "sum", "epilogue") for s in below)
-        fixed = all(s == "data" or not _depends_on_parameters(a)
-                    for s, a in zip(below, node.args, strict=True))
+        fixed = all(
+            s == "data" or not _depends_on_parameters(a)
+            for s, a in zip(below, node.args, strict=True)
+        )
         return "data" if fixed and not moving else "tile"
     if any(s in ("sum", "epilogue") for s in below):
         return "epilogue"

@@ -39,7 +39,7 @@ class Tracer:
         self._scopes: dict[int, tuple[Any, Any]] = {}
 
     def lift(self, value: Any, like: ir.Type) -> ir.Value:
-        return value.ir if isinstance(value, Value) else ir.Constant(like, value)
+        return value.register if isinstance(value, Value) else ir.Constant(like, value)
 
     def number(self, value: float) -> Value:
         return Value(self, ir.Constant(self.real, float(value)))
@@ -64,24 +64,24 @@ class Tracer:
         kinds = [self.real] * len(arguments)
         function_type = ir.FunctionType(self.real, kinds)
         function = cgutils.get_or_insert_function(self.builder.module, function_type, name)
-        return Value(self, self.builder.call(function, [a.ir for a in arguments]))
+        return Value(self, self.builder.call(function, [a.register for a in arguments]))
 
 
 class Value:
     """A number in a register: an index or a real, by its LLVM type."""
 
-    __slots__ = ("ir", "tracer")
+    __slots__ = ("register", "tracer")
 
-    def __init__(self, tracer: Tracer, value: ir.Value) -> None:
-        self.tracer, self.ir = tracer, value
+    def __init__(self, tracer: Tracer, register: Any) -> None:
+        self.tracer, self.register = tracer, register
 
     @property
     def is_real(self) -> bool:
-        return not isinstance(self.ir.type, ir.IntType)
+        return not isinstance(self.register.type, ir.IntType)
 
     def _binary(self, other: Any, real: str, whole: str, swapped: bool = False) -> Value:
         builder = self.tracer.builder
-        a, b = self.ir, self.tracer.lift(other, self.ir.type)
+        a, b = self.register, self.tracer.lift(other, self.register.type)
         if swapped:
             a, b = b, a
         if self.is_real:
@@ -117,22 +117,27 @@ class Value:
         return self._binary(bits, "", "and_")
 
     def compare(self, sign: str, other: Any) -> Value:
-        builder, b = self.tracer.builder, self.tracer.lift(other, self.ir.type)
+        builder, b = self.tracer.builder, self.tracer.lift(other, self.register.type)
         if self.is_real:
-            return Value(self.tracer, builder.fcmp_ordered(sign, self.ir, b))
-        return Value(self.tracer, builder.icmp_signed(sign, self.ir, b))
+            return Value(self.tracer, builder.fcmp_ordered(sign, self.register, b))
+        return Value(self.tracer, builder.icmp_signed(sign, self.register, b))
 
     def select(self, yes: Value, no: Value) -> Value:
         """yes where this condition holds, else no; no branch."""
-        return Value(self.tracer, self.tracer.builder.select(self.ir, yes.ir, no.ir))
+        return Value(
+            self.tracer, self.tracer.builder.select(self.register, yes.register, no.register)
+        )
 
     def bits(self) -> Value:
         """The same bits as a whole number."""
         word = ir.IntType(64 if self.tracer.double else 32)
-        return Value(self.tracer, self.tracer.builder.bitcast(self.ir, word))
+        return Value(self.tracer, self._cast(word))
 
     def from_bits(self) -> Value:
-        return Value(self.tracer, self.tracer.builder.bitcast(self.ir, self.tracer.real))
+        return Value(self.tracer, self._cast(self.tracer.real))
+
+    def _cast(self, to: ir.Type) -> Any:
+        return self.tracer.builder.bitcast(self.register, to)
 
 
 class Accumulator:
@@ -147,7 +152,8 @@ class Accumulator:
 
     def __iadd__(self, value: Value) -> Accumulator:
         builder = self.tracer.builder
-        total = builder.fadd(builder.load(self.slot), value.ir, flags=self.tracer.flags)
+        add: Any = builder.fadd  # takes flags, whatever its stub says
+        total = add(builder.load(self.slot), value.register, flags=self.tracer.flags)
         builder.store(total, self.slot)
         return self
 
@@ -178,7 +184,7 @@ def vocabulary(tracer: Tracer, elementary: dict[str, Callable]) -> dict[str, Any
 
     def store(array: ir.Value, index: Value, value: Value, scope: int) -> None:
         pointer = builder.gep(array, [tracer.lift(index, INDEX)])
-        tracer.scoped(builder.store(value.ir, pointer), scope)
+        tracer.scoped(builder.store(value.register, pointer), scope)
 
     def count(*bounds: Any) -> Iterator[Value]:
         """A loop; it runs at least once."""

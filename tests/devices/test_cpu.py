@@ -1,0 +1,369 @@
+"""The CPU device against the reference device: the same numbers, in every precision, for any shape."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from pinnsolve.devices.base import BlockPoints, ResidualBlock
+from pinnsolve.devices.cpu import CpuDevice, kernel
+from pinnsolve.devices.cpu.device import CpuExecutable
+from pinnsolve.devices.reference import ReferenceDevice
+from pinnsolve.diff import functions as ops
+from pinnsolve.diff.parameters import Layout, Parameter
+from pinnsolve.diff.plan import close
+from pinnsolve.diff.residual import Approximator, field_channels
+from pinnsolve.errors import DeviceError
+from pinnsolve.nets import MLP
+from pinnsolve.pipeline import build, plan, represent
+from tests.devices.gallery import case, hand_made, points_of, relative, system_of
+
+QUANTITIES = {
+    "residuals": lambda o, theta, v, w: o.residuals(theta),
+    "loss": lambda o, theta, v, w: np.array([o.loss_gradient(theta)[0]]),
+    "gradient": lambda o, theta, v, w: o.loss_gradient(theta)[1],
+    "jacobian": lambda o, theta, v, w: o.jacobian(theta),
+    "J'J": lambda o, theta, v, w: o.normal_equations(theta).matrix,
+    "J'r": lambda o, theta, v, w: o.normal_equations(theta).vector,
+    "r'r": lambda o, theta, v, w: np.array([o.normal_equations(theta).loss]),
+    "J v": lambda o, theta, v, w: o.jvp(theta, v),
+    "J'w": lambda o, theta, v, w: o.vjp(theta, w),
+}
+
+
+def executable_of(name, threads=1, precision="float64"):
+    """Programs are compiled once a process, whatever asks for them."""
+    problem = case(name)
+    return CpuDevice(threads, precision).compile(problem.blocks, problem.layout)
+
+
+def everything(objective, theta):
+    rng = np.random.default_rng(4)
+    v, w = rng.normal(size=objective.size), rng.normal(size=objective.rows)
+    return {name: ask(objective, theta, v, w) for name, ask in QUANTITIES.items()}
+
+
+def compare(executable, points, theta, tolerance):
+    """Each quantity at its own size, all of them."""
+    reference = ReferenceDevice().compile(executable.blocks, executable.layout).bind(points)
+    found, expected = everything(executable.bind(points), theta), everything(reference, theta)
+    errors = {name: relative(found[name], expected[name]) for name in QUANTITIES}
+    assert max(errors.values()) <= tolerance, errors
+    assert all(value.dtype == np.float64 for value in found.values())
+
+
+# --- the gallery: a second-order, a third-order periodic and a three-field problem -----------------
+
+
+@pytest.mark.parametrize("name", ["burgers", "kdv", "taylor_green"])
+def test_double_precision(name):
+    compare(executable_of(name), case(name).points, case(name).theta(), 1e-12)
+
+
+def test_single_precision():
+    compare(executable_of("burgers", precision="float32"), case("burgers").points,
+            case("burgers").theta(), 1e-4)  # fmt: skip
+
+
+@pytest.mark.parametrize("count", [1, 7, 8, 64, 65, 700])
+def test_any_number_of_points(count):
+    """Fewer than a tile, whole tiles, several tiles, and what is left over; nothing is compiled."""
+    executable = executable_of("burgers")
+    compare(executable, points_of(case("burgers").system, count), case("burgers").theta(3), 1e-12)
+
+
+def test_blocks_of_different_sizes():
+    points = list(points_of(case("burgers").system, 5))
+    points[0] = points_of(case("burgers").system, 2300)[0]
+    points[2] = points_of(case("burgers").system, 1)[2]
+    compare(executable_of("burgers"), points, case("burgers").theta(5), 1e-12)
+
+
+def test_two_threads_give_the_numbers_of_one():
+    problem, points = case("burgers"), points_of(case("burgers").system, 900)
+    theta = problem.theta()
+    one, two = (everything(executable_of("burgers", n).bind(points), theta) for n in (1, 2))
+    for name in QUANTITIES:
+        assert relative(two[name], one[name]) <= 1e-13, name
+
+
+@pytest.mark.parametrize("threads", [2, 5])
+def test_the_same_call_gives_the_same_bits(threads):
+    """Threads share no sums: each has its own, added in a fixed order."""
+    objective = executable_of("burgers", threads).bind(points_of(case("burgers").system, 900))
+    theta = case("burgers").theta()
+    first = everything(objective, theta)
+    for _ in range(3):
+        again = everything(objective, theta)
+        assert all(np.array_equal(first[name], again[name]) for name in QUANTITIES)
+
+
+def test_more_threads_than_points():
+    compare(executable_of("burgers", 5), points_of(case("burgers").system, 3),
+            case("burgers").theta(), 1e-12)  # fmt: skip
+
+
+def test_results_belong_to_the_caller():
+    objective = executable_of("burgers").bind(case("burgers").points)
+    theta = case("burgers").theta()
+    kept = everything(objective, theta)
+    copies = {name: value.copy() for name, value in kept.items()}
+    everything(objective, theta + 1)
+    assert all(np.array_equal(kept[name], copies[name]) for name in QUANTITIES)
+
+
+def test_values_that_are_not_numbers_are_passed_on():
+    objective = executable_of("burgers").bind(case("burgers").points)
+    theta = np.full(objective.size, np.nan)
+    assert np.isnan(objective.residuals(theta)).all()
+    loss, gradient = objective.loss_gradient(theta)
+    assert np.isnan(loss)
+    assert np.isnan(gradient).any()
+    assert np.isfinite(objective.residuals(case("burgers").theta())).all()
+
+
+# --- shapes that the gallery does not have ---------------------------------------------------------
+
+ACTIVATIONS = (ops.sin, ops.swish, ops.gelu, ops.sigmoid, ops.erf, ops.arctan)
+
+
+def second_derivatives(net, dimension):
+    """u, and u_x0x0 + u_x1: the value and one operator."""
+    axis = [tuple(int(i == j) for i in range(dimension)) for j in range(dimension)]
+    operator = {tuple(2 * k for k in axis[0]): 1, axis[-1]: 1}
+    basis = close([operator], dimension)
+    x = ops.input_points("site0", dimension)
+    fields = tuple(map(str, range(net(x).columns)))
+    found = field_channels(basis, Approximator(fields, net), x, {})
+    return [(found[f][0], found[f][-1]) for f in fields]
+
+
+def activations_block():
+    nets = {a.__name__: MLP(2, 1, 6, 2, a) for a in ACTIVATIONS}
+    x = ops.input_points("site0", 2)
+    residuals = []
+    for net in nets.values():
+        ((u, operator),) = second_derivatives(net, 2)
+        residuals.append(operator + u * ops.column(x, 0))
+    return nets, hand_made(2, *residuals)
+
+
+def five_dimensions_block():
+    """Five inputs, six outputs from two networks of different widths."""
+    first, second = MLP(5, 1, 7, 1, ops.sin), MLP(5, 5, 9, 2)
+    ((u, operator),) = second_derivatives(first, 5)
+    others = second_derivatives(second, 5)
+    coupled = operator + u * others[0][0] - others[4][1] * others[3][0]
+    return {"u": first, "v": second}, hand_made(5, coupled, others[2][1] + 0.5, u * u, count=21)
+
+
+def point_block(net):
+    """One residual at one point: no tile is ever full."""
+    return hand_made(2, net(ops.input_points("site0", 2)) - 1, count=1)
+
+
+def fixed_block():
+    """Nothing to train: rows that no parameter moves."""
+    x = ops.input_points("site0", 2)
+    return hand_made(2, ops.exp(ops.column(x, 0)), ops.column(x, 0) * ops.column(x, 1), count=9)
+
+
+@pytest.fixture(scope="module")
+def shapes():
+    nets, activations = activations_block()
+    more, five = five_dimensions_block()
+    pairs = [activations, five, point_block(nets["sin"]), fixed_block()]
+    named = {
+        f"{key}.{name}": parameter
+        for key, net in {**nets, **more}.items()
+        for name, parameter in net.named_parameters().items()
+    }
+    blocks, points = zip(*pairs, strict=True)
+    return CpuDevice(threads=2).compile(blocks, Layout.of(named)), points
+
+
+def test_activations_dimensions_networks_points(shapes):
+    executable, points = shapes
+    rng = np.random.default_rng(0)
+    theta = executable.layout.initialize(rng) + 0.1 * rng.normal(size=executable.layout.size)
+    compare(executable, points, theta, 1e-12)
+
+
+def test_a_row_that_no_parameter_moves_is_zero_in_the_jacobian(shapes):
+    executable, points = shapes
+    objective = executable.bind(points)
+    theta = executable.layout.initialize(np.random.default_rng(1))
+    v = np.ones(objective.size)
+    assert np.array_equal(objective.jvp(theta, v)[-18:], np.zeros(18))
+    assert np.array_equal(objective.jacobian(theta)[-18:], np.zeros((18, objective.size)))
+
+
+def test_parameters_outside_of_products():
+    """Shared, elementwise and broadcast parameters, a scale of a weight, and a sum over columns."""
+    draw = lambda rng, shape: rng.normal(size=shape)  # noqa: E731
+    weight, gain, slope, row = (Parameter(s, draw) for s in [(2, 6), (1, 6), (1, 1), (1, 6)])
+    x = ops.input_points("site0", 2)
+    hidden = ops.tanh(ops.multiply(gain, x @ weight.node) + row.node)
+    narrow = ops.concatenate([ops.column(hidden, 1), ops.column(hidden, 5), slope.node])
+    out = ops.sum_columns(ops.multiply(slope, hidden) + 1) + ops.exp(
+        ops.multiply(-1, row).columns * 0 + ops.column(row.node, 2)
+    )
+    out = out * ops.sum_columns(narrow) + ops.sum_columns(x @ weight.node) ** 3
+    block, points = hand_made(2, out, ops.column(hidden, 3) / (2 + ops.column(x, 0)))
+    layout = Layout.of({"weight": weight, "gain": gain, "slope": slope, "row": row})
+    executable = CpuDevice(threads=1).compile([block], layout)
+    compare(executable, [points], layout.initialize(np.random.default_rng(3)), 1e-12)
+
+
+# --- compiling -------------------------------------------------------------------------------------
+
+
+class Stub:
+    """In place of compiled code: only the texts are looked at."""
+
+    def compile(self, signature):
+        return None
+
+
+def texts_of(monkeypatch, name, network, program):
+    """The distinct loop texts of one program, before any is compiled."""
+    captured = []
+
+    def record(texts, dtype, folder):
+        captured.append(tuple(texts))
+        return Stub()
+
+    monkeypatch.setattr(kernel, "program", record)
+    system = system_of(name)
+    model = represent(system, network(system))
+    blocks = build(system, plan(system, model), model)
+    CpuDevice(threads=1).compile(blocks, model.layout).program(program)
+    (texts,) = captured
+    return texts
+
+
+@pytest.mark.parametrize("program", ["residuals", "gradient", "transposed", "tangent", "jacobian"])
+@pytest.mark.parametrize("name", ["burgers", "taylor_green"])
+def test_depth_is_no_part_of_a_program(monkeypatch, name, program):
+    """Three and eight layers run the same file, so they compile in the same time."""
+
+    def network(depth):
+        return lambda system: MLP(system.dimension, len(system.fields), 20, depth)
+
+    three, eight = (texts_of(monkeypatch, name, network(d), program) for d in (3, 8))
+    assert three == eight
+
+
+def test_coefficients_are_no_part_of_a_program(monkeypatch):
+    import pinnsolve as ps
+    from pinnsolve.pde.system import normalize
+
+    x, t = ps.coordinates("x t")
+    u = ps.field("u", x, t)
+    found = []
+    for nu, high in ((0.01, 1), (0.3217, 1)):
+        problem = ps.Problem(
+            u.dt + u * u.dx - nu * u.dxx, u(x, 0) - nu * x**2, u(0, t), u(high, t) - nu,
+            domain={x: (0, high), t: (0, 1)},
+        )  # fmt: skip
+        monkeypatch.setattr("tests.devices.test_cpu.system_of", lambda _, p=problem: normalize(p))
+        found.append(texts_of(monkeypatch, "", lambda s: MLP(2, 1, 8, 2), "gradient"))
+    assert found[0] == found[1]
+
+
+def test_nothing_is_compiled_again(monkeypatch):
+    """Other points, weights, parameters or coefficients are inputs of what is compiled already."""
+    executable = executable_of("burgers")
+    points = case("burgers").points
+    everything(executable.bind(points), case("burgers").theta())
+    seconds, kernels = executable.compile_seconds, dict(executable.kernels)
+    assert seconds > 0
+
+    def refuse(*arguments):
+        raise AssertionError("compiled again")
+
+    monkeypatch.setattr(kernel, "program", refuse)
+    heavier = [replace(p, scale=2 * p.scale) for p in points_of(case("burgers").system, 40, seed=5)]
+    everything(executable.bind(heavier), case("burgers").theta(9))
+    assert executable.compile_seconds == seconds
+    assert executable.kernels == kernels
+
+
+def test_a_second_executable_loads_the_program_of_the_first():
+    one, two = executable_of("burgers"), executable_of("burgers", 2)
+    assert isinstance(one, CpuExecutable)
+    pair = (e.program("residuals")[0].run for e in (one, two))
+    assert len(set(pair)) == 1
+
+
+# --- errors ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda o: o.residuals(np.zeros(3)), r"theta must have shape \(105,\), got \(3,\)"),
+        (lambda o: o.residuals(np.zeros((105, 1))), r"got \(105, 1\)"),
+        (lambda o: o.loss_gradient(np.zeros(106)), "theta must have shape"),
+        (lambda o: o.jacobian(np.zeros(106)), "theta must have shape"),
+        (lambda o: o.normal_equations(np.zeros(0)), "theta must have shape"),
+        (lambda o: o.jvp(np.zeros(105), np.zeros(2)), r"direction must have shape \(105,\)"),
+        (lambda o: o.vjp(np.zeros(105), np.zeros(2)), r"weights must have shape \(52,\)"),
+    ],
+)
+def test_vectors_of_a_wrong_shape_are_refused(ask, message):
+    objective = executable_of("burgers").bind(case("burgers").points)
+    assert (objective.size, objective.rows) == (105, 52)
+    with pytest.raises(DeviceError, match=message):
+        ask(objective)
+
+
+def test_unknown_settings_are_refused():
+    with pytest.raises(DeviceError, match="float64 or float32, not 'float16'"):
+        CpuDevice(precision="float16")
+    with pytest.raises(DeviceError, match="threads must be positive, not -1"):
+        CpuDevice(threads=-1)
+
+
+def test_an_empty_set_of_points_is_refused():
+    points = BlockPoints((np.zeros((0, 2)),), np.zeros((0, 1)))
+    executable = executable_of("burgers")
+    with pytest.raises(DeviceError, match="point"):
+        executable.bind([points, *case("burgers").points[1:]])
+
+
+def test_a_wrong_number_of_blocks_is_refused():
+    executable = executable_of("burgers")
+    with pytest.raises(DeviceError, match="4 blocks"):
+        executable.bind(case("burgers").points[:2])
+
+
+def test_points_of_a_wrong_shape_are_refused():
+    executable, points = executable_of("burgers"), case("burgers").points
+    for sites, scale in [
+        ((np.zeros((13, 3)),), points[0].scale),
+        ((np.zeros((12, 2)),), points[0].scale),
+        ((np.zeros((13, 2)),), np.ones((13, 2))),
+        ((), points[0].scale),
+    ]:
+        with pytest.raises(DeviceError):
+            executable.bind([BlockPoints(sites, scale), *points[1:]]).residuals(
+                case("burgers").theta()
+            )
+
+
+def test_an_operation_without_code_is_named(monkeypatch):
+    from pinnsolve.devices.cpu import emit
+
+    monkeypatch.delitem(emit.ELEMENTARY, "arctan")
+    weight = Parameter((1, 1), lambda rng, shape: np.ones(shape))
+    block, _ = hand_made(1, ops.arctan(ops.multiply(weight, ops.input_points("site0", 1))))
+    executable = CpuDevice(threads=1).compile([block], Layout.of({"w": weight}))
+    with pytest.raises(DeviceError, match="the CPU device has no arctan"):
+        executable.program("residuals")
+
+
+def test_blocks_are_kept():
+    block = ResidualBlock((ops.column(ops.input_points("site0", 1), 0),))
+    weight = Parameter((1, 1), lambda rng, shape: np.ones(shape))
+    assert CpuDevice().compile([block], Layout.of({"w": weight})).blocks == (block,)

@@ -1,0 +1,252 @@
+"""Nodes: interned, printed, guarded against Python branches; the interpreter's own errors."""
+
+import numpy as np
+import pytest
+
+from pinnsolve.diff import functions as ops
+from pinnsolve.diff.evaluate import evaluate
+from pinnsolve.diff.freeze import freeze
+from pinnsolve.diff.graph import Graph, Shape, make, rebuild, show, substitute, topological
+from pinnsolve.diff.parameters import Layout, Parameter
+from pinnsolve.errors import GraphError, NetworkError
+
+x, y = ops.input_points("x", 2), ops.input_points("y", 3)
+weight = Parameter((2, 3), lambda rng, shape: rng.normal(size=shape))
+
+
+def test_equal_nodes_are_one_object():
+    assert ops.tanh(x @ weight.node) is ops.tanh(ops.dot(x, weight))
+    assert x + ops.sin(x) is ops.sin(x) + x
+    assert x * ops.sin(x) is ops.sin(x) * x
+    assert ops.tanh(x) is not ops.tanh(y)
+    assert ops.input_points("x", 2) is x
+    assert ops.coefficient(2.0) is ops.coefficient(2.0)
+    assert ops.coefficient(2.0) is not ops.coefficient(3.0)
+
+
+def test_parameters_are_told_apart_by_identity():
+    other = Parameter((2, 3), weight.initializer)
+    assert other.node is not weight.node
+    assert (x @ other.node) is not (x @ weight.node)
+
+
+def test_numbers_are_folded():
+    assert (2 * x) * 3 is 6 * x
+    assert (2 * x) * (3 * ops.sin(x)) is 6 * (x * ops.sin(x))
+    assert x + x is 2 * x
+    assert x + 0 is x
+    assert 1 * x is x
+    assert x / 4 is 0.25 * x
+    assert x**1 is x
+    assert x**2 is x * x
+    assert -(-x) is x
+    assert ops.number_of(ops.constant(2) * ops.constant(3) + 1) == 7
+    assert ops.number_of(0 * ops.column(x, 0)) == 0
+    assert np.float64(2) * x is 2 * x
+
+
+def test_text():
+    graph = Graph({"u": ops.tanh(x @ weight.node) + 0.5})
+    assert (
+        str(graph)
+        == (
+            "%0: [n, 2] = input x\n"
+            "%1: [2, 3] = parameter " + str(weight) + "\n"
+            "%2: [n, 3] = dot False %0 %1\n"
+            "%3: [n, 3] = tanh %2\n"
+            "%4: [1, 1] = constant ((0.5,),)\n"
+            "%5: [n, 3] = add %3 %4\n"
+            "u = %5"
+        )
+        or str(graph).count("\n") == 6
+    )  # the order of the two terms is the hash's
+    assert repr(ops.sin(x)) == "%0: [n, 2] = input x\n%1: [n, 2] = sin %0\nvalue = %1"
+    assert str(ops.stack([x, 2 * x]).shape) == "[2n, 2]"
+
+
+def test_text_does_not_depend_on_what_was_built_before():
+    def build():
+        return show({"u": ops.sin(x) * ops.column(y, 1) + ops.exp(x) * ops.cos(x)})
+
+    first = build()
+    ops.sin(x) * ops.cos(ops.exp(x))
+    assert build() == first
+
+
+def test_topological_order_puts_arguments_first():
+    node = ops.sin(x) * ops.cos(x) + ops.sin(x)
+    order = topological([node, ops.cos(x)])
+    assert len(order) == len(set(order)) == 5
+    assert all(order.index(a) < order.index(n) for n in order for a in n.args)
+
+
+def test_deep_graphs_need_no_recursion():
+    node = x
+    for _ in range(5000):
+        node = ops.sin(node)
+    assert len(topological([node])) == 5001
+    assert np.isfinite(evaluate([node], {"x": np.ones((1, 2))})[0]).all()
+
+
+def test_substitute_rebuilds_what_lies_above():
+    node = ops.sin(x) + ops.exp(x)
+    new = substitute({"value": node}, {ops.sin(x): ops.cos(x)})["value"]
+    assert new is ops.cos(x) + ops.exp(x)
+    assert rebuild(node, node.args) is node
+
+
+@pytest.mark.parametrize(
+    "branch",
+    [
+        lambda v: 1 if v else 0,
+        lambda v: v and 1,
+        lambda v: not v,
+        lambda v: 1 if v > 0 else 0,
+        lambda v: 1 if v <= v else 0,
+        lambda v: max(v, 0),
+        lambda v: [k for k in range(3) if v],
+    ],
+)
+def test_a_python_branch_on_a_traced_value_is_refused(branch):
+    with pytest.raises(GraphError, match=r"Python branch .* pinnsolve\.ops .* maximum"):
+        branch(x)
+
+
+def test_a_traced_value_has_no_float():
+    with pytest.raises(GraphError, match="keep it symbolic"):
+        float(x)
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: x + y, r"cannot add values of shapes \[n, 2\] and \[n, 3\]"),
+        (lambda: x * y, r"cannot multiply values of shapes \[n, 2\] and \[n, 3\]"),
+        (lambda: x * weight, r"cannot multiply values of shapes \[n, 2\] and \[2, 3\]"),
+        (lambda: ops.column(x, 0) * Parameter((3, 1), None), "cannot multiply values"),
+        (lambda: y @ weight.node, r"cannot multiply \[n, 3\] by the matrix \[2, 3\]"),
+        (lambda: ops.dot(x, weight, transposed=True), r"by the transposed matrix \[2, 3\]"),
+        (lambda: x @ y, r"cannot multiply \[n, 2\] by the matrix \[n, 3\]"),
+        (lambda: ops.column(x, 2), r"column 2 of a value of shape \[n, 2\]"),
+        (lambda: ops.column(x, -1), "column -1"),
+        (lambda: ops.sum_points(weight.node), r"\[2, 3\], which has none"),
+        (lambda: ops.contract(x, weight.node), r"cannot contract \[n, 2\] with \[2, 3\]"),
+        (lambda: ops.concatenate([x, weight.node]), "side by side"),
+        (lambda: ops.power(x, y), "number as exponent; write exp"),
+        (lambda: ops.constant(-2) ** 0.5, "not a real number"),
+        (lambda: ops.constant(0) ** -1, "not a real number"),
+        (lambda: x / 0, "division by the number 0"),
+        (lambda: x * np.ones(2), r"not ndarray; write fixed arrays as .*constant"),
+        (lambda: np.ones(2) * x, "not ndarray"),
+        (lambda: x + "1", "not str"),
+        (lambda: ops.apply("stack", (), (x, x)), "stack cannot be applied"),
+    ],
+)
+def test_wrong_operands_are_refused(build, message):
+    with pytest.raises(GraphError, match=message):
+        build()
+
+
+def test_broadcasting_of_shapes():
+    column, row, number = ops.column(x, 0), ops.constant([[1, 2, 3]]), ops.coefficient(1)
+    assert (y + row).shape == (y * column).shape == (column + row).shape == Shape(1, 1, 3)
+    assert (number * row).shape == Shape(0, 1, 3)
+    assert (weight.node * number).shape == (weight.node + row).shape == Shape(0, 2, 3)
+
+
+# --- the interpreter -----------------------------------------------------------------------------
+
+
+def test_a_leaf_without_a_value_is_named():
+    with pytest.raises(GraphError, match="no value given for input x"):
+        evaluate([ops.sin(x)], {})
+    with pytest.raises(GraphError, match="no value given for parameter"):
+        evaluate([x @ weight.node], {"x": np.ones((1, 2))})
+
+
+def test_a_node_may_be_given_to_cut_the_graph():
+    inner = ops.log(x)
+    (value,) = evaluate([2 * inner + 1], {inner: np.full((2, 2), 3.0)})
+    assert np.array_equal(value, np.full((2, 2), 7.0))
+
+
+def test_coefficients_carry_a_value_that_can_be_replaced():
+    nu = ops.coefficient(0.25)
+    points = {"x": np.ones((1, 2))}
+    assert evaluate([nu * x], points)[0][0, 0] == 0.25
+    assert evaluate([nu * x], {**points, nu: np.array([[4.0]])})[0][0, 0] == 4
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, complex])
+def test_the_interpreter_works_in_the_precision_asked_for(dtype):
+    (value,) = evaluate([ops.tanh(x) * ops.constant(0.1)], {"x": np.ones((3, 2))}, dtype=dtype)
+    assert value.dtype == dtype
+
+
+# --- parameters in one vector --------------------------------------------------------------------
+
+
+def test_layout():
+    a, b = weight, Parameter((1, 4), lambda rng, shape: np.full(shape, 7.0))
+    layout = Layout.of({"a": a, "b": b})
+    assert (layout.sizes, layout.offsets, layout.size) == ((6, 4), (0, 6), 10)
+    vector = layout.initialize(np.random.default_rng(0))
+    assert np.array_equal(vector, layout.initialize(np.random.default_rng(0)))
+    assert np.array_equal(vector[6:], [7, 7, 7, 7])
+    views = layout.views(vector)
+    views[a][1, 2] = -1
+    assert vector[5] == -1  # a view, not a copy
+
+
+def test_layout_errors():
+    with pytest.raises(NetworkError, match="no parameters"):
+        Layout.of({})
+    with pytest.raises(NetworkError, match=r"expected 6 parameters, got an array \(5,\)"):
+        Layout.of({"a": weight}).views(np.zeros(5))
+
+
+# --- sympy to nodes: what it refuses -------------------------------------------------------------
+
+
+def test_freeze_refusals():
+    import sympy
+
+    s, w = sympy.symbols("s w")
+    with pytest.raises(GraphError, match="no value for the symbol w"):
+        freeze(s + w, {s: x})
+    with pytest.raises(GraphError, match=r"gamma in gamma\(s\) is not available.*sin"):
+        freeze(sympy.gamma(s), {s: x})
+    with pytest.raises(GraphError, match="complex number"):
+        freeze(s + sympy.I, {s: x})
+
+
+def test_small_numbers_are_text_and_others_are_inputs():
+    import sympy
+
+    s = sympy.Symbol("s")
+    kinds = {
+        n: make_kinds(freeze(n * s, {s: x}))
+        for n in (2, -12, sympy.Rational(1, 2), 13, sympy.pi, sympy.Rational(1, 3), 0.01)
+    }
+    assert [n for n, found in kinds.items() if "coefficient" in found] == [
+        13,
+        sympy.pi,
+        sympy.Rational(1, 3),
+        0.01,
+    ]
+
+
+def make_kinds(node):
+    return {n.primitive for n in topological([node])}
+
+
+def test_graphs_that_differ_in_coefficients_alone_order_their_terms_alike():
+    texts = {
+        show({"u": ops.coefficient(nu) * ops.sin(x) + ops.cos(x) * x}).replace(repr(nu), "nu")
+        for nu in (0.1, 0.25, 3.5, 100.5)
+    }
+    assert len(texts) == 1
+
+
+def test_a_description_is_a_key():
+    assert make("tanh", (x,), (), x.shape) is ops.tanh(x)

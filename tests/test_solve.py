@@ -1,0 +1,149 @@
+"""The training loop on small problems with known answers."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from sympy import Eq, exp, pi, sin
+
+import pinnsolve as ps
+from pinnsolve.errors import NetworkError, PinnsolveError
+
+x, t = ps.coordinates("x t")
+u = ps.field("u", x, t)
+HEAT = ps.Problem(
+    Eq(u.dt, 0.1 * u.dxx),
+    Eq(u(x, 0), sin(pi * x)),
+    u(0, t),
+    u(1, t),
+    domain={x: (0, 1), t: (0, 1)},
+)
+EXACT = sin(pi * x) * exp(-0.1 * pi**2 * t)
+SMALL = {"network": ps.MLP(2, 1, width=8, depth=2), "progress": False}
+
+
+@pytest.fixture(scope="module")
+def heat() -> ps.Solution:
+    return HEAT.solve(steps=60, **SMALL)
+
+
+def test_a_small_network_solves_the_heat_equation(heat: ps.Solution) -> None:
+    assert heat.error(EXACT)["u"] < 1e-4
+    assert heat.stop_reason == "60 steps done"
+    assert max(heat.residuals().values()) < 1e-2
+
+
+def test_derivatives_are_those_of_the_solution(heat: ps.Solution) -> None:
+    points, times = np.linspace(0.1, 0.9, 7), 0.4
+    h = 1e-5
+    difference = (heat.u(points + h, times) - heat.u(points - h, times)) / (2 * h)
+    assert heat.u.dx(points, times) == pytest.approx(difference, rel=1e-7)
+
+
+def test_the_same_seed_gives_the_same_numbers(heat: ps.Solution) -> None:
+    again = HEAT.solve(steps=60, **SMALL)
+    other = HEAT.solve(steps=3, seed=1, **SMALL)
+    assert np.array_equal(again.u(0.3, np.linspace(0, 1, 5)), heat.u(0.3, np.linspace(0, 1, 5)))
+    assert again.history[0].loss != other.history[0].loss
+
+
+def test_devices_train_alike() -> None:
+    cpu = HEAT.solve(steps=6, threads=1, **SMALL)
+    reference = HEAT.solve(steps=6, device="reference", **SMALL)
+    assert cpu.history[-1].loss == pytest.approx(reference.history[-1].loss, rel=1e-5)
+
+
+def test_interruption_returns_the_best_so_far() -> None:
+    def stop(record) -> None:
+        if record.step >= 20:
+            raise KeyboardInterrupt
+
+    solution = HEAT.solve(callback=stop, **SMALL)
+    assert solution.stop_reason == "interrupted"
+    assert solution.steps == 20
+    kept = min(record.held_out for record in solution.history)
+    assert solution.history[-1].held_out == kept < solution.history[0].held_out
+
+
+def test_limits_stop_with_their_reason() -> None:
+    assert HEAT.solve(loss=1e-2, **SMALL).stop_reason == "the loss is below 0.01"
+    solution = HEAT.solve(seconds=0.2, **SMALL)
+    assert solution.stop_reason == "0.2 s of training done"
+    first = HEAT.solve(
+        steps=30, optimizer=ps.Adam(steps=5) >> ps.LevenbergMarquardt(steps=4), **SMALL
+    )
+    assert first.steps == 9
+    assert "4 steps" in first.stop_reason
+
+
+def test_a_weight_acts() -> None:
+    plain = HEAT.solve(steps=1, **SMALL)
+    heavy = HEAT.solve(steps=1, weights={"u(x, 0)": 1000.0}, **SMALL)
+    name = plain.residual_names.index("u(x, 0)")
+    ratio = heavy.history[0].losses[name] / plain.history[0].losses[name]
+    assert ratio == pytest.approx(100)  # conditions weigh 10 by default
+
+
+def test_saved_and_loaded_in_a_new_process(heat: ps.Solution, tmp_path) -> None:
+    path = tmp_path / "heat.h5"
+    heat.save(path)
+    code = (
+        "import sys, numpy as np, pinnsolve as ps\n"
+        "s = ps.load(sys.argv[1])\n"
+        "X = np.linspace(0, 1, 11)\n"
+        "sys.stdout.write(np.concatenate([s.u(X, 0.3), s.u.dxxt(X, 0.7)]).tobytes().hex())\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True
+    )
+    points = np.linspace(0, 1, 11)
+    values = np.concatenate([heat.u(points, 0.3), heat.u.dxxt(points, 0.7)])
+    assert done.stdout == values.tobytes().hex()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"weights": {"ux": 1.0}}, "weights are given for ux; the residuals are"),
+        ({"seconds": -1}, "seconds must be positive"),
+        ({"device": "gpu"}, "there is no device 'gpu'; choose 'cpu' or 'reference'"),
+        ({"precision": "half"}, "precision must be float64 or float32"),
+        ({"threads": -2}, "threads must be positive"),
+    ],
+)
+def test_arguments_that_make_no_sense(arguments: dict, message: str) -> None:
+    with pytest.raises(PinnsolveError, match=message):
+        HEAT.solve(progress=False, **arguments)
+
+
+@pytest.mark.parametrize(
+    ("network", "message"),
+    [
+        (ps.MLP(3, 1), "a Dense layer of 3 inputs was given 2 columns"),
+        (ps.MLP(2, 2), "the network gives 2 columns, but stands for 1 field"),
+        ({"v": ps.MLP(2, 1)}, "networks are given for v but the problem's fields are u"),
+    ],
+)
+def test_networks_that_do_not_fit(network, message: str) -> None:
+    with pytest.raises(NetworkError, match=message):
+        HEAT.solve(network=network, progress=False)
+
+
+def test_a_network_with_a_kink_is_refused_for_second_order() -> None:
+    network = ps.MLP(2, 1, activation=ps.ops.relu)
+    with pytest.raises(NetworkError) as caught:
+        HEAT.solve(network=network, progress=False)
+    assert "order 2" in str(caught.value)
+    assert "u.dxx" in str(caught.value)
+    assert "tanh" in str(caught.value)
+
+
+def test_two_fields_two_networks() -> None:
+    (s,) = ps.coordinates("s")
+    a, b = ps.fields("a b", s)
+    problem = ps.Problem(a.ds - b, b.ds + a, a(0), b(0) - 1, domain={s: (0, 2)})
+    networks = {a: ps.MLP(1, 1, width=6, depth=1), "b": ps.MLP(1, 1, width=6, depth=1)}
+    solution = problem.solve(network=networks, steps=60, progress=False)
+    assert solution.a(1.5) == pytest.approx(np.sin(1.5), abs=1e-5)
+    assert solution.b(1.5) == pytest.approx(np.cos(1.5), abs=1e-5)
