@@ -6,7 +6,7 @@ INSTALLED := .venv/.installed
 .PHONY: demo test lint format accuracy bench clean
 
 demo: $(INSTALLED)
-	$(BIN)/python problems/burgers.py
+	$(BIN)/python problems/burgers.py --seconds 60
 
 test: $(INSTALLED)
 	$(BIN)/python -m pytest

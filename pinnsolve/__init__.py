@@ -7,8 +7,9 @@ from pinnsolve.pde.coordinates import coordinates
 from pinnsolve.pde.fields import field, fields
 from pinnsolve.pde.operators import at, divergence, gradient, laplace, pin
 from pinnsolve.pde.problem import Problem
+from pinnsolve.points import Points
 from pinnsolve.solution import Solution, load
-from pinnsolve.solve import Points, solve
+from pinnsolve.solve import solve
 
 __version__ = "0.1.0"
 

@@ -11,7 +11,7 @@ executable = device.compile(blocks, layout)    device code
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,8 +26,11 @@ from pinnsolve.diff.plan import BlockPlan, close, monomial, plan_block
 from pinnsolve.diff.residual import Approximator, field_channels, residual_nodes
 from pinnsolve.errors import FileError, NetworkError
 from pinnsolve.nets.cell import Cell
+from pinnsolve.nets.layers import PeriodicEmbedding, SequentialCell
 from pinnsolve.nets.models import MLP
+from pinnsolve.pde.periodicity import periodic_axes
 from pinnsolve.pde.problem import Problem
+from pinnsolve.pde.sampling import sample, site_points
 from pinnsolve.pde.system import Jet, System, normalize
 
 Network = Cell | Mapping[Any, Cell] | None
@@ -57,6 +60,19 @@ class Pipeline:
     plans: tuple[BlockPlan, ...]
     blocks: tuple[ResidualBlock, ...]
     executable: AbstractExecutable
+    exact: tuple[str, ...] = ()  # conditions that the network fulfils by construction
+
+    @property
+    def channels(self) -> str:
+        """The channels of the sets that fill the domain, in a line."""
+        names = [c.name for c in self.system.coordinates]
+        return "; ".join(
+            ", ".join(basis.names(names, group[0]))
+            for block, plan in zip(self.system.blocks, self.plans, strict=True)
+            if len(block.free) == self.system.dimension
+            for basis, group in zip(plan.bases[0], self.model.groups, strict=True)
+            if basis is not None
+        )
 
     def describe(self) -> str:
         """The plan in words: which channels each set of points carries."""
@@ -75,8 +91,9 @@ def compile_problem(problem: Problem, network: Network, device: AbstractDevice) 
     plans = plan(system, model)
     check_smoothness(system, model)
     blocks = build(system, plans, model)
+    system, plans, blocks, exact = leave_out_exact(system, plans, blocks, model)
     executable = device.compile(blocks, model.layout)
-    return Pipeline(problem, system, model, plans, blocks, executable)
+    return Pipeline(problem, system, model, plans, blocks, executable, exact)
 
 
 def represent(system: System, network: Network) -> Model:
@@ -112,8 +129,10 @@ def _field_name(field: Any) -> str:
 
 
 def default_network(system: System) -> Cell:
-    """Three hidden layers of 20, a little wider for systems."""
-    return MLP(system.dimension, len(system.fields), width=20 + 4 * (len(system.fields) - 1))
+    """Three hidden layers of 20, a little wider for systems; periodic where the fields are."""
+    axes, fields = periodic_axes(system), len(system.fields)
+    network = MLP(system.dimension + len(axes), fields, width=20 + 4 * (fields - 1))
+    return SequentialCell(PeriodicEmbedding(axes), *network.cells) if axes else network
 
 
 def _approximator(system: System, group: tuple[str, ...], cell: Cell) -> Approximator:
@@ -164,6 +183,34 @@ def build(system: System, plans: Sequence[BlockPlan], model: Model) -> tuple[Res
     return tuple(
         ResidualBlock(tuple(residual_nodes(system, block, plan, model.approximators)))
         for block, plan in zip(system.blocks, plans, strict=True)
+    )
+
+
+def leave_out_exact(
+    system: System,
+    plans: Sequence[BlockPlan],
+    blocks: Sequence[ResidualBlock],
+    model: Model,
+) -> tuple[System, tuple[BlockPlan, ...], tuple[ResidualBlock, ...], tuple[str, ...]]:
+    """Take out the sets of conditions that hold whatever the parameters are, to round-off at
+    random ones: a periodic network needs no periodic condition. Their sources come last."""
+    theta = model.layout.initialize(np.random.default_rng(0))
+    leaves: dict[Any, Array] = {**model.layout.views(theta)}
+    kept, exact = [], []
+    for k, block in enumerate(system.blocks):
+        points = site_points(block, system, sample(block, system, 16, 0))
+        leaves |= {f"site{s}": x for s, x in enumerate(points)}
+        if len(block.sites) > 1:
+            values = evaluate(blocks[k].residuals, leaves)
+            if max(float(np.abs(value).max()) for value in values) < 1e-12:
+                exact += [residual.source for residual in block.residuals]
+                continue
+        kept.append(k)
+    return (
+        replace(system, blocks=tuple(system.blocks[k] for k in kept)),
+        tuple(plans[k] for k in kept),
+        tuple(blocks[k] for k in kept),
+        tuple(exact),
     )
 
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pinnsolve.comparison import Comparison, arguments_of, compare
 from pinnsolve.errors import FileError, SolutionError
-from pinnsolve.history import History
+from pinnsolve.history import History, Record
 from pinnsolve.pde.problem import Problem
 from pinnsolve.pde.tree import problem_from_data, problem_to_data
 from pinnsolve.solution_field import AbstractEvaluator, Array, SolutionField, nearest
@@ -29,7 +29,7 @@ class Solution:
     Attributes:
         problem: what was solved.
         evaluator: the trained network.
-        history: what training has seen; its last record is that of the parameters kept.
+        history: what training has seen, in the order of time.
         residual_names: the equations and conditions, in the order of `Record.losses`.
         points: label of each set of equations -> the points (n, d) it was last trained on, in the
             order of the problem's coordinates.
@@ -114,6 +114,14 @@ class Solution:
         """Names of the coordinates, in the order of `points` and of the evaluator."""
         return tuple(coordinate.name for coordinate in self.problem.coordinates)
 
+    @property
+    def kept(self) -> Record | None:
+        """The record of the parameters kept: the smallest held-out residual, or else the last."""
+        measured = [record for record in self.history if record.held_out is not None]
+        if measured:
+            return min(measured, key=lambda record: record.held_out or 0.0)
+        return self.history[-1] if len(self.history) else None
+
     def compare(self, reference: object = None, **axes: ArrayLike) -> dict[str, Comparison]:
         """Fields and reference on the same points; see `pinnsolve.comparison.compare`."""
         return compare(self.problem, self._values, reference, axes)
@@ -193,7 +201,7 @@ class Solution:
         return ", ".join(f"{n}({', '.join(a)})" for n, a in arguments_of(self.problem).items())
 
     def _equations(self) -> list[str]:
-        losses = self.history[-1].losses if len(self.history) else ()
+        losses = self.kept.losses if self.kept else ()
         width = max((len(name) for name in (*self.residual_names, "equation")), default=0)
         lines = [f"  {'equation':<{width}}  {'loss':>8}  residual (held-out rms)"]
         for index, name in enumerate(self.residual_names):
@@ -203,7 +211,7 @@ class Solution:
         return lines
 
     def __repr__(self) -> str:
-        loss = f"loss {self.history[-1].loss:.2e}, " if len(self.history) else ""
+        loss = f"loss {self.kept.loss:.2e}, " if self.kept else ""
         return (
             f"<Solution of {self._fields_text()}: {loss}{self.network_size} parameters, "
             f"{self.steps} steps in {self.seconds:.1f} s ({self.stop_reason})>"

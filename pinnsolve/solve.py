@@ -1,69 +1,36 @@
 """The one training loop: steps, stopping, redrawing points, best so far, interruption.
 
 Invariant: whatever happens after the first step (time, Ctrl-C, an optimizer that gives up), the
-parameters with the smallest held-out residual seen so far are returned, with the reason.
+parameters with the smallest held-out loss seen so far are returned, with the reason.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from pinnsolve.devices.base import AbstractDevice, AbstractObjective, BlockPoints, split_rows
+from pinnsolve.checkpoint import Best, Run, load_run, save_run
+from pinnsolve.devices.base import AbstractDevice, split_rows
 from pinnsolve.devices.reference import ReferenceDevice
-from pinnsolve.diff.parameters import Array
 from pinnsolve.errors import PinnsolveError
-from pinnsolve.history import History, Record
+from pinnsolve.history import Record
 from pinnsolve.optim import Adam, LevenbergMarquardt, SSBroyden
 from pinnsolve.optim.base import AbstractOptimizer
 from pinnsolve.pde.problem import Problem
-from pinnsolve.pde.sampling import residual_adaptive, sample, site_points
-from pinnsolve.pde.system import Block, System
 from pinnsolve.pipeline import FieldEvaluator, Network, Pipeline, compile_problem
+from pinnsolve.points import Collocation, Points
 from pinnsolve.progress import Limits, Progress
 from pinnsolve.solution import Solution
 
-STALLED_SECONDS, STALLED_SHARE = 20.0, 0.4
-HELD_OUT = 4.0  # rows for each parameter
 SMALL = 4000  # parameters for which J^T J is affordable at every step
-
-
-@dataclass(frozen=True)
-class Points:
-    """How many points, and when they are drawn anew.
-
-    Training starts with few points, because early steps need no more, and each draw takes
-    `growth` times as many as the last one once the points are fitted much better than points never
-    trained on: when the held-out loss is more than `overfit` times the training loss.
-
-    Attributes:
-        interior: points of each set that fills the domain; fixes their number. By default the rows
-            of the Jacobian are `first` to `last` times the parameters.
-        boundary: points of each lower-dimensional set; fixes their number.
-        redraw: optimizer steps between two draws, 0 for never.
-        candidates: a draw takes those with large residuals from so many times the points it needs.
-    """
-
-    interior: int | None = None
-    boundary: int | None = None
-    first: float = 1.0
-    last: float = 6.0
-    growth: float = 1.5
-    overfit: float = 2.0
-    redraw: int = 20
-    candidates: int = 4
-
-
-@dataclass(frozen=True)
-class Sample:
-    """The points of all blocks at one time: free coordinates and what the device is given."""
-
-    free: tuple[Array, ...]
-    blocks: tuple[BlockPoints, ...]
+REPORT_STEPS = 10  # steps between two looks at the held-out points
+CHECKPOINT_SECONDS = 20.0
+STALLED_SECONDS, STALLED_SHARE = 20.0, 0.4
 
 
 def solve(
@@ -71,7 +38,7 @@ def solve(
     network: Network = None,
     points: Points | None = None,
     optimizer: AbstractOptimizer[Any] | None = None,
-    seconds: float | None = 180.0,
+    seconds: float | None = 120.0,
     steps: int | None = None,
     loss: float | None = None,
     device: str | AbstractDevice = "cpu",
@@ -81,6 +48,7 @@ def solve(
     weights: Mapping[str, float] | None = None,
     progress: bool = True,
     callback: Callable[[Record], None] | None = None,
+    checkpoint: str | Path | None = None,
 ) -> Solution:
     """Train networks until they solve the problem.
 
@@ -95,9 +63,14 @@ def solve(
         precision: "float64" or "float32" of the kernels.
         threads: for the kernels, all usable cores by default.
         seed: of the points and the first parameters; same seed, same numbers for the same threads.
-        weights: name of a residual (see `Solution.residual_names`) -> factor on its square.
+        weights: name of a residual (see `Solution.residual_names`) -> factor on its mean square; by
+            default 1 for equations, 100 for initial and 10 for other conditions.
         progress: show a progress line.
         callback: called with every history record.
+        checkpoint: a file that is written every 20 s and at the end; a run that finds it goes on
+            from there, and its limits count from the first start.
+
+    Training also stops when the held-out residual has not fallen for long (40 % of the time).
 
     Raises:
         PinnsolveError: an argument that makes no sense, before training starts.
@@ -110,21 +83,23 @@ def solve(
     >>> abs(float(solution.u(1.0)) - 0.36787944) < 1e-4
     True
     """
-    seconds = None if seconds is None else float(seconds)
-    if seconds is not None and not seconds > 0:
-        raise PinnsolveError(f"seconds must be positive, not {seconds}")
+    for name, limit in (("seconds", seconds), ("steps", steps), ("loss", loss)):
+        if limit is not None and not limit > 0:
+            raise PinnsolveError(f"{name} must be positive, not {limit}")
     pipeline = compile_problem(problem, network, pick_device(device, precision, threads))
+    size = pipeline.model.layout.size
+    collocation = Collocation(
+        pipeline.system, points or Points(), size, seed, _checked_weights(weights, pipeline)
+    )
     training = _Training(
         pipeline,
-        points or Points(),
-        optimizer or default_optimizer(pipeline.model.layout.size),
-        Limits(seconds, steps, loss),
-        seed,
-        dict(weights or {}),
+        collocation,
+        optimizer or default_optimizer(size),
+        Limits(None if seconds is None else float(seconds), steps, loss),
         callback,
-        progress,
+        None if checkpoint is None else Path(checkpoint),
     )
-    return training.run()
+    return training.run(Progress(training.names, enabled=progress, limits=training.limits))
 
 
 def pick_device(
@@ -149,245 +124,191 @@ def default_optimizer(parameters: int) -> AbstractOptimizer[Any]:
     return Adam(steps=2000) >> SSBroyden()
 
 
-@dataclass
-class _Training:
-    """One run in progress."""
-
-    pipeline: Pipeline
-    points: Points
-    optimizer: AbstractOptimizer[Any]
-    limits: Limits
-    seed: int
-    weights: dict[str, float]
-    callback: Callable[[Record], None] | None
-    show: bool
-    history: History = field(default_factory=History)
-    best: tuple[float, Array, Record] | None = None
-    started: float = 0.0
-
-    def __post_init__(self) -> None:
-        self.system = self.pipeline.system
-        self.names = tuple(residual.name for residual in self.system.residuals)
-        unknown = sorted(set(self.weights) - set(self.names))
-        if unknown:
-            raise PinnsolveError(
-                f"weights are given for {', '.join(unknown)}; the residuals are "
-                f"{', '.join(self.names)}"
-            )
-        self.rng = np.random.default_rng([self.seed, 1])
-        self.density = self.points.first
-        wanted = HELD_OUT * self.pipeline.model.layout.size
-        self.held_out_counts = point_counts(self.system, self.points, wanted)
-        self.held_out = self._held_out()
-
-    # --- points ------------------------------------------------------------------------------
-
-    @property
-    def counts(self) -> list[int]:
-        return point_counts(
-            self.system, self.points, self.density * self.pipeline.model.layout.size
+def _checked_weights(weights: Mapping[str, float] | None, pipeline: Pipeline) -> dict[str, float]:
+    names = [residual.name for residual in pipeline.system.residuals]
+    found = dict(weights or {})
+    unknown = sorted(found.keys() - set(names))
+    if unknown:
+        raise PinnsolveError(
+            f"weights are given for {', '.join(unknown)}; the residuals are {', '.join(names)}"
         )
+    for name, value in found.items():
+        if not value > 0:
+            raise PinnsolveError(f"the weight of {name} must be positive, not {value}")
+    return found
 
-    def _sample(self, free: list[Array]) -> Sample:
-        return Sample(tuple(free), tuple(
-            BlockPoints(site_points(block, self.system, f), self._scale(block, len(f)))
-            for block, f in zip(self.system.blocks, free, strict=True)
-        ))  # fmt: skip
 
-    def _scale(self, block: Block, count: int) -> Array:
-        factors = [
-            self.weights.get(r.name, default_weight(r.kind)) / count for r in block.residuals
-        ]
-        return np.tile(np.sqrt(factors), (count, 1))
+class _Training:
+    """The loop; everything that changes is in a frozen `Run`."""
 
-    def _first_points(self) -> Sample:
-        return self._sample([
-            sample(block, self.system, count, self.seed)
-            for block, count in zip(self.system.blocks, self.counts, strict=True)
-        ])  # fmt: skip
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        collocation: Collocation,
+        optimizer: AbstractOptimizer[Any],
+        limits: Limits,
+        callback: Callable[[Record], None] | None,
+        checkpoint: Path | None,
+    ) -> None:
+        self.pipeline, self.collocation, self.optimizer = pipeline, collocation, optimizer
+        self.limits, self.callback, self.checkpoint = limits, callback, checkpoint
+        self.residuals = pipeline.system.residuals
+        self.names = tuple(residual.name for residual in self.residuals)
+        self.held_out_sample = collocation.held_out()
+        self.held_out = pipeline.executable.bind(self.held_out_sample.blocks)
+        self.started = 0.0  # on the clock from which compilation is taken out
 
-    def _held_out(self) -> AbstractObjective:
-        """Points never trained on, uniform."""
-        free = [
-            sample(block, self.system, count, self.seed + 7919)
-            for block, count in zip(self.system.blocks, self.held_out_counts, strict=True)
-        ]
-        return self.pipeline.executable.bind(self._sample(free).blocks)
-
-    def _grow(self, training_loss: float) -> None:
-        """More points where the present ones are overfitted."""
-        held_out = self.history[-1].held_out or 0.0
-        if held_out**2 > self.points.overfit * training_loss:
-            self.density = min(self.density * self.points.growth, self.points.last)
-
-    def _redraw(self, theta: Array, draw: int) -> Sample:
-        """Fresh candidates, more of them kept where the residual is large."""
-        more = self.points.candidates
-        free = [
-            sample(block, self.system, count * more, self.seed + 104729 * draw)
-            for block, count in zip(self.system.blocks, self.counts, strict=True)
-        ]
-        candidates = self._sample(free)
-        objective = self.pipeline.executable.bind(candidates.blocks)
-        shapes = [(len(b.residuals), len(f)) for b, f in zip(self.system.blocks, free, strict=True)]
-        rows = split_rows(objective.residuals(theta), shapes)
-        kept = [
-            f
-            if len(f) <= count
-            else residual_adaptive(f, np.linalg.norm(r, axis=0), count, self.rng)
-            for f, r, count in zip(free, rows, self.counts, strict=True)
-        ]
-        return self._sample(kept)
-
-    # --- the loop ----------------------------------------------------------------------------
-
-    def run(self) -> Solution:
-        theta = self.pipeline.model.layout.initialize(np.random.default_rng([self.seed, 0]))
-        drawn = self._first_points()
-        objective = self.pipeline.executable.bind(drawn.blocks)
-        progress = Progress(self.names, enabled=self.show, limits=self.limits)
-        self.started = time.perf_counter() - self.pipeline.executable.compile_seconds
+    def run(self, progress: Progress) -> Solution:
         reason = "interrupted"
         progress.start()
         try:
             with self.pipeline.executable.session():
-                drawn, reason = self._train(progress, objective, drawn, theta)
+                run, reason = self._train(progress, self._start(progress))
         finally:
             progress.stop(reason)
-        return self._solution(drawn, reason)
+        if self.checkpoint is not None:
+            save_run(self.checkpoint, run, self._identity())
+        return self._solution(run, reason)
 
-    def _train(
-        self, progress: Progress, objective: AbstractObjective, drawn: Sample, theta: Array
-    ) -> tuple[Sample, str]:
-        """The last points and why it stopped."""
+    def _start(self, progress: Progress) -> Run:
+        if self.checkpoint is not None and self.checkpoint.exists():
+            run = load_run(self.checkpoint, self.optimizer, self.collocation, self._identity())
+            self.started = self._clock() - run.seconds
+            return run
+        layout, seed = self.pipeline.model.layout, self.collocation.seed
+        theta = layout.initialize(np.random.default_rng([seed, 0]))
+        sample = self.collocation.first()
+        self.started = self._clock()
+        state = self.optimizer.init(self.pipeline.executable.bind(sample.blocks), theta)
+        run = Run(state, sample, density=self.collocation.settings.first)
+        return self._report(progress, run)
+
+    def _train(self, progress: Progress, run: Run) -> tuple[Run, str]:
+        """The last run and why it ended."""
+        executable = self.pipeline.executable
+        objective = executable.bind(run.sample.blocks)
+        saved = self._seconds()
         try:
-            state = self.optimizer.init(objective, theta)
-            self._report(progress, state, 0)
-            step, draws, next_report = 0, 0, 0.0
-            while (reason := self._stop(state, step)) is None:
-                state = self.optimizer.step(objective, state)
-                step += 1
-                if self.points.redraw and step % self.points.redraw == 0:
-                    self._report(progress, state, step)
-                    draws += 1
-                    self._grow(state.loss)
-                    drawn = self._redraw(state.theta, draws)
-                    objective = self.pipeline.executable.bind(drawn.blocks)
-                    state = self.optimizer.rebase(objective, state)
-                elif self._seconds() > next_report:
-                    self._report(progress, state, step)
-                    next_report = self._seconds() + 1.0
-            self._report(progress, state, step)
+            while (reason := self._stop(run)) is None:
+                state = self.optimizer.step(objective, run.state)
+                run = replace(run, state=state, step=run.step + 1, seconds=self._seconds())
+                redraw = self._redraw_is_due(run)
+                if redraw or run.step % REPORT_STEPS == 0:
+                    run = self._report(progress, run)
+                if redraw:
+                    run = self._redraw(run)
+                    objective = executable.bind(run.sample.blocks)
+                    run = replace(run, state=self.optimizer.rebase(objective, run.state))
+                if self.checkpoint is not None and self._seconds() > saved + CHECKPOINT_SECONDS:
+                    save_run(self.checkpoint, run, self._identity())
+                    saved = self._seconds()
+            if run.history[-1].step != run.step:
+                run = self._report(progress, run)
         except KeyboardInterrupt:
-            if self.best is None:
-                raise
-            return drawn, "interrupted"
-        return drawn, reason
+            reason = "interrupted"
+        return run, reason
+
+    def _redraw_is_due(self, run: Run) -> bool:
+        chosen = self.collocation.settings.redraw
+        period = self.optimizer.redraw_steps(run.state) if chosen is None else chosen
+        return period > 0 and run.step - run.drawn_at >= period
+
+    def _redraw(self, run: Run) -> Run:
+        """New points, and more of them where the present ones are overfitted."""
+        settings, density = self.collocation.settings, run.density
+        held_out = run.history[-1].held_out or 0.0
+        if held_out**2 > settings.overfit * run.state.loss:
+            density = min(density * settings.growth, settings.last)
+        number = run.draws + 1
+        bind = self.pipeline.executable.bind
+        sample = self.collocation.redraw(bind, run.state.theta, number, density)
+        return replace(run, sample=sample, draws=number, drawn_at=run.step, density=density)
+
+    def _clock(self) -> float:
+        """What is spent on making programs does not count."""
+        return time.perf_counter() - self.pipeline.executable.compile_seconds
 
     def _seconds(self) -> float:
-        """Training time: what is spent on making programs is not part of it."""
-        now = time.perf_counter()
-        return now - self.started - self.pipeline.executable.compile_seconds
+        return self._clock() - self.started
 
-    def _stop(self, state: Any, step: int) -> str | None:
-        limits = self.limits
-        if limits.seconds is not None and self._seconds() >= limits.seconds:
+    def _stop(self, run: Run) -> str | None:
+        limits, seconds = self.limits, self._seconds()
+        if limits.seconds is not None and seconds >= limits.seconds:
             return f"{limits.seconds:g} s of training done"
-        if limits.steps is not None and step >= limits.steps:
+        if limits.steps is not None and run.step >= limits.steps:
             return f"{limits.steps} steps done"
-        if limits.loss is not None and state.loss <= limits.loss:
+        if limits.loss is not None and run.state.loss <= limits.loss:
             return f"the loss is below {limits.loss:g}"
-        return self.optimizer.done(state) or self._stalled()
+        reason = self.optimizer.done(run.state)
+        if reason is None and run.best is not None:
+            idle = seconds - run.best.record.seconds
+            if idle > max(STALLED_SECONDS, STALLED_SHARE * seconds):
+                reason = f"the held-out residual has not fallen for {idle:.0f} s"
+        return reason
 
-    def _stalled(self) -> str | None:
-        """Nothing new for a long time: the end of what this network and precision can do."""
-        assert self.best is not None
-        idle = self._seconds() - self.best[2].seconds
-        if idle > max(STALLED_SECONDS, STALLED_SHARE * self._seconds()):
-            return f"the held-out residual has not fallen for {idle:.0f} s"
-        return None
-
-    def _report(self, progress: Progress, state: Any, step: int) -> None:
-        held_out = self.held_out.residuals(state.theta)
-        losses = self._losses(held_out)
-        total = float(held_out @ held_out)
+    def _report(self, progress: Progress, run: Run) -> Run:
+        rows = self.held_out.residuals(run.state.theta)
+        shapes = [p.scale.shape[::-1] for p in self.held_out_sample.blocks]
+        losses = tuple(float(r @ r) for part in split_rows(rows, shapes) for r in part)
         record = Record(
-            step=step,
+            step=run.step,
             seconds=self._seconds(),
-            loss=float(state.loss),
+            loss=float(run.state.loss),
             losses=losses,
-            held_out=float(np.sqrt(total)),
-            stage=type(self.optimizer).__name__,
-            damping=getattr(state, "damping", None),
+            held_out=float(np.sqrt(sum(losses))),
+            stage=self.optimizer.label(run.state),
+            damping=getattr(run.state, "damping", None),
         )
-        self.history = self.history.append(record)
-        if np.isfinite(total) and (self.best is None or total < self.best[0]):
-            self.best = (total, np.array(state.theta), record)
+        best = run.best
+        if np.isfinite(sum(losses)) and (best is None or sum(losses) < sum(best.record.losses)):
+            best = Best(np.array(run.state.theta), record)
         progress.update(record)
+        run = replace(run, history=run.history.append(record), best=best)
         if self.callback is not None:
             self.callback(record)
+        return run
 
-    def _losses(self, rows: Array) -> tuple[float, ...]:
-        """The held-out loss of each residual."""
-        shapes = [
-            (len(block.residuals), count)
-            for block, count in zip(self.system.blocks, self.held_out_counts, strict=True)
-        ]
-        return tuple(float(row @ row) for part in split_rows(rows, shapes) for row in part)
-
-    def _solution(self, drawn: Sample, reason: str) -> Solution:
+    def _identity(self) -> dict[str, Any]:
+        """What must agree for a checkpoint to be of this run."""
         model = self.pipeline.model
-        assert self.best is not None
-        _, theta, kept = self.best
-        dimension = self.system.dimension
-        weight = [self.weights.get(r.name, default_weight(r.kind)) for r in self.system.residuals]
-        held_out = {
-            name: float(np.sqrt(loss / w))
-            for name, loss, w in zip(self.names, kept.losses, weight, strict=True)
+        return {
+            "seed": self.collocation.seed,
+            "equations": [residual.source for residual in self.residuals],
+            "domain": [list(interval) for interval in self.pipeline.system.intervals],
+            "network": model.text,
+            "optimizer": repr(self.optimizer),
+            "points": repr(self.collocation.settings),
         }
-        seconds = self.history[-1].seconds
-        if self.history[-1] is not kept:
-            self.history = self.history.append(replace(kept, step=kept.step))
+
+    def _solution(self, run: Run, reason: str) -> Solution:
+        model, system = self.pipeline.model, self.pipeline.system
+        assert run.best is not None
+        kept = run.best.record
+        held_out = {
+            r.name: float(np.sqrt(loss / self.collocation.weight(r.name, r.kind)))
+            for r, loss in zip(self.residuals, kept.losses, strict=True)
+        }
         return Solution(
             problem=self.pipeline.problem,
-            evaluator=FieldEvaluator.of(model, dimension, theta),
-            history=self.history,
+            evaluator=FieldEvaluator.of(model, system.dimension, run.best.theta),
+            history=run.history,
             residual_names=self.names,
             points={
                 ", ".join(r.name for r in block.residuals): np.concatenate(p.sites)
-                for block, p in zip(self.system.blocks, drawn.blocks, strict=True)
+                for block, p in zip(system.blocks, run.sample.blocks, strict=True)
             },
             held_out=held_out,
-            seconds=seconds,
+            seconds=self._seconds(),
             compile_seconds=self.pipeline.executable.compile_seconds,
             network=model.text,
             network_size=model.layout.size,
-            steps=max(record.step for record in self.history),
-            optimizer=type(self.optimizer).__name__,
+            steps=run.step,
+            optimizer=" >> ".join(run.history.stages),
             stop_reason=reason,
-            seed=self.seed,
-            details={"scaling": self.system.scaling.replace("\n", "; ")},
+            seed=self.collocation.seed,
+            details={
+                "scaling": system.scaling.replace("\n", "; "),
+                "channels": self.pipeline.channels,
+                "exact": "; ".join(self.pipeline.exact),
+            },
         )
-
-
-def default_weight(kind: str) -> float:
-    """Conditions weigh more than equations: an error in them spreads over the whole domain."""
-    return 1.0 if kind == "equation" else 10.0
-
-
-def point_counts(system: System, points: Points, wanted: float) -> list[int]:
-    """Points per block, so that the blocks that fill the domain have about `wanted` rows."""
-    interior = [b for b in system.blocks if len(b.free) == system.dimension]
-    rows = max(1, sum(len(b.residuals) for b in interior))
-    full = points.interior or int(np.ceil(wanted / rows))
-    counts = []
-    for block in system.blocks:
-        missing = system.dimension - len(block.free)
-        if missing == 0:
-            counts.append(full)
-        elif not block.free:
-            counts.append(1)
-        else:
-            share = full ** (len(block.free) / system.dimension)
-            counts.append(points.boundary or int(np.clip(2 * share, 32, full)))
-    return counts

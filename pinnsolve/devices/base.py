@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from pinnsolve.diff.graph import Node
+from pinnsolve.diff.graph import Node, topological
 from pinnsolve.diff.parameters import Layout
+from pinnsolve.errors import DeviceError
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -114,6 +115,31 @@ class AbstractDevice(ABC):
 
     @abstractmethod
     def compile(self, blocks: Sequence[ResidualBlock], layout: Layout) -> AbstractExecutable: ...
+
+
+def check_points(blocks: Sequence[ResidualBlock], points: Sequence[BlockPoints]) -> None:
+    """DeviceError unless each block has an entry, of the shapes that its residuals read."""
+    if len(points) != len(blocks):
+        raise DeviceError(f"expected points for {len(blocks)} blocks, got {len(points)} entries")
+    for number, (block, entry) in enumerate(zip(blocks, points, strict=True)):
+        inputs = [n for n in topological(block.residuals) if n.primitive == "input"]
+        read = {node.attributes[0]: node.columns for node in inputs}
+        given = entry.named()
+        for name, columns in {**read, "scale": len(block.residuals)}.items():
+            shape = given[name].shape if name in given else "nothing"
+            if shape != (entry.count, columns) or entry.count == 0:
+                raise DeviceError(
+                    f"block {number} needs {name} of shape (points, {columns}) and at least one "
+                    f"point, got {shape} with {entry.count} row scales"
+                )
+
+
+def checked(vector: Array, size: int, what: str) -> Array:
+    """The vector in float64; DeviceError when it is not one of this size."""
+    vector = np.asarray(vector, float)
+    if vector.shape != (size,):
+        raise DeviceError(f"{what} must have shape ({size},), got {vector.shape}")
+    return vector
 
 
 def split_rows(vector: Array, counts: Sequence[tuple[int, int]]) -> Iterator[Array]:

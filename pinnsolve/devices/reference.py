@@ -16,6 +16,8 @@ from pinnsolve.devices.base import (
     BlockPoints,
     NormalEquations,
     ResidualBlock,
+    check_points,
+    checked,
     split_rows,
 )
 from pinnsolve.diff.evaluate import evaluate
@@ -46,6 +48,7 @@ class ReferenceExecutable(AbstractExecutable):
         return 0.0
 
     def bind(self, points: Sequence[BlockPoints]) -> ReferenceObjective:
+        check_points(self.blocks, points)
         return ReferenceObjective(self, tuple(points))
 
     @cached_property
@@ -69,6 +72,7 @@ class ReferenceObjective(AbstractObjective):
         self.rows = sum(m * n for m, n in counts)
 
     def _run(self, program: str, theta: Array, block: int, more: dict | None = None) -> dict:
+        theta = checked(theta, self.size, "theta")
         graph = self.executable.programs[program][block]
         leaves = {**self.points[block].named(), **self.layout.views(theta), **(more or {})}
         return dict(zip(graph.outputs, evaluate(graph.outputs.values(), leaves), strict=True))
@@ -117,11 +121,12 @@ class ReferenceObjective(AbstractObjective):
         return NormalEquations(jacobian.T @ jacobian, jacobian.T @ rows, float(rows @ rows))
 
     def jvp(self, theta: Array, direction: Array) -> Array:
-        views = self.layout.views(direction)
+        views = self.layout.views(checked(direction, self.size, "direction"))
         return self._rows("tangent", theta, {direction_of(p.node): v for p, v in views.items()})
 
     def vjp(self, theta: Array, weights: Array) -> Array:
         total = np.zeros(self.size)
+        weights = checked(weights, self.rows, "weights")
         for block, part in enumerate(split_rows(weights, self.counts)):
             total += self._flat(self._run("transposed", theta, block, {"weight": part.T}))
         return total

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from hashlib import blake2b
 from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
@@ -45,7 +44,6 @@ class Node:
     args: tuple[Node, ...]
     attributes: tuple[Any, ...]  # hashable
     shape: Shape
-    digest: bytes  # of the structure below, the same in every process: orders commuting arguments
 
     @property
     def points(self) -> int:
@@ -129,18 +127,18 @@ def make(
     attributes: tuple[Any, ...] = (),
     shape: Shape = SCALAR,
 ) -> Node:
-    """The interned node; equal descriptions give the same object, x + y and y + x too."""
-    if primitive in COMMUTATIVE and args[1].digest < args[0].digest:
-        args = args[::-1]
-    key = (primitive, tuple(id(argument) for argument in args), attributes, shape)
-    node = _INTERNED.get(key)
+    """The interned node; equal descriptions give the same object, x + y and y + x too.
+
+    Commuting arguments stay as they were first written: a layer that is built like another has a
+    graph like it, so devices find code to share. (An order by content would differ by layer.)
+    """
+    ids = tuple(id(argument) for argument in args)
+    node = _INTERNED.get((primitive, ids, attributes, shape))
+    if node is None and primitive in COMMUTATIVE:
+        node = _INTERNED.get((primitive, ids[::-1], attributes, shape))
     if node is None:
-        # Coefficients and parameters are data: programs that differ in them alone read the same.
-        named = () if primitive in ("coefficient", "parameter", "direction") else attributes
-        text = f"{primitive} {named} {shape}".encode()
-        digest = blake2b(b"".join((text, *(a.digest for a in args))), digest_size=8).digest()
-        node = Node(primitive, args, attributes, shape, digest)
-        _INTERNED[key] = node
+        node = Node(primitive, args, attributes, shape)
+        _INTERNED[primitive, ids, attributes, shape] = node
     return node
 
 

@@ -9,7 +9,7 @@ from pinnsolve.nets.initializers import (
     siren,
     uniform,
 )
-from pinnsolve.nets.layers import Dense, SequentialCell
+from pinnsolve.nets.layers import Dense, PeriodicEmbedding, SequentialCell
 from pinnsolve.nets.models import MLP, SIREN
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "Cell",
     "Dense",
     "Parameter",
+    "PeriodicEmbedding",
     "SequentialCell",
     "constant",
     "glorot_normal",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 
 from pinnsolve.diff import functions as ops
 from pinnsolve.diff.graph import Node
@@ -36,6 +37,22 @@ class Dense(Cell):
             )
         z = ops.dot(x, self.weight.node) + self.bias.node
         return z if self.activation is None else self.activation(z)
+
+
+class PeriodicEmbedding(Cell):
+    """Each coordinate of `axes` becomes cos(pi x), sin(pi x), periodic on [-1, 1] with all its
+    derivatives; the others pass (Dong and Ni, J. Comput. Phys. 435 (2021) 110242)."""
+
+    def __init__(self, axes: Sequence[int]) -> None:
+        self.axes = tuple(axes)
+
+    def construct(self, x: Node) -> Node:
+        parts = []
+        for k in range(x.columns):
+            column = ops.column(x, k)
+            angle = ops.scale(math.pi, column)
+            parts += [ops.cos(angle), ops.sin(angle)] if k in self.axes else [column]
+        return ops.concatenate(parts)
 
 
 class SequentialCell(Cell):

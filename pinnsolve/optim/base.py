@@ -99,6 +99,14 @@ class AbstractOptimizer(ABC, Generic[StateT]):
     def rebase(self, objective: AbstractObjective, state: StateT) -> StateT:
         """The same parameters and memory under a changed objective (new points, weights)."""
 
+    def redraw_steps(self, state: StateT) -> int:
+        """Steps for which one set of points serves well."""
+        return 500
+
+    def label(self, state: StateT) -> str:
+        """The method at work, for reports."""
+        return type(self).__name__
+
     def restore(self, arrays: Mapping[str, Any]) -> StateT:
         """The state that `to_arrays` wrote."""
         return from_arrays(self.state_type, arrays)

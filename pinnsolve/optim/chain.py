@@ -79,6 +79,12 @@ class Chain(AbstractOptimizer[ChainState]):
         inner = self.stages[state.stage].rebase(objective, state.inner)
         return replace(state, inner=inner)
 
+    def redraw_steps(self, state: ChainState) -> int:
+        return self.stages[state.stage].redraw_steps(state.inner)
+
+    def label(self, state: ChainState) -> str:
+        return self.stages[state.stage].label(state.inner)
+
     def restore(self, arrays: Mapping[str, Any]) -> ChainState:
         if "stage" not in arrays or not 0 <= int(arrays["stage"]) < len(self.stages):
             raise OptimizerError(

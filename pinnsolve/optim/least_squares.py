@@ -144,6 +144,10 @@ class LevenbergMarquardt(AbstractOptimizer[LevenbergMarquardtState]):
         loss = finite_loss(_square(objective.residuals(state.theta)))
         return replace(state, loss=loss, stop=self._stop(loss))
 
+    def redraw_steps(self, state: LevenbergMarquardtState) -> int:
+        """A step fits its points so well that the next ones have little left to learn there."""
+        return 20
+
     def _trial(self, point: Linearization, damping: float) -> tuple[Vector, float] | None:
         """The parameters and loss that `damping` leads to, or None where it is refused."""
         shift, slope = damping * point.unit, point.system.vector

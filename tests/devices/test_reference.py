@@ -6,7 +6,7 @@ import pytest
 from pinnsolve.devices.base import split_rows
 from pinnsolve.devices.reference import ReferenceDevice
 from pinnsolve.diff.evaluate import evaluate
-from pinnsolve.errors import PinnsolveError
+from pinnsolve.errors import DeviceError
 from tests.devices.gallery import NAMES, case, relative
 
 
@@ -79,6 +79,14 @@ def test_rows_are_ordered_by_block_then_residual_then_point():
 
 @pytest.mark.parametrize("ask", ["residuals", "loss_gradient", "jacobian", "normal_equations"])
 def test_vectors_of_a_wrong_length_are_refused(ask):
-    problem, objective = bound("heat")
-    with pytest.raises(PinnsolveError, match=r"\(5,\)"):
+    _, objective = bound("heat")
+    with pytest.raises(DeviceError, match=r"\(5,\)"):
         getattr(objective, ask)(np.zeros(5))
+
+
+def test_directions_and_weights_of_a_wrong_length_are_refused():
+    problem, objective = bound("heat")
+    with pytest.raises(DeviceError, match="direction must have shape"):
+        objective.jvp(problem.theta(), np.zeros(5))
+    with pytest.raises(DeviceError, match="weights must have shape"):
+        objective.vjp(problem.theta(), np.zeros(5))

@@ -1,4 +1,4 @@
-"""Every row of the table of primitives, and every composite: value, slope, Taylor series, transposes."""
+"""Every primitive and every composite: value, slope, Taylor series, transposes."""
 
 import math
 
@@ -138,50 +138,48 @@ def parameter(*shape):
     return P[shape].node
 
 
+SINGLE, A = operand("a", 1), operand("a", 3)
+B, FOUR, C = operand("b", 3), operand("b", 4), operand("c", 1)
+par = parameter
+
 OPERATIONS = {
-    "add": (lambda a, b: a + b, operand("a", 3), operand("b", 3)),
-    "add a row": (lambda a, b: a + b, operand("a", 3), parameter(1, 3)),
-    "add a column": (lambda a, b: a + b, operand("a", 3), operand("b", 1)),
-    "add a number": (lambda a, b: a + b, operand("a", 3), parameter(1, 1)),
-    "add a row to a column": (lambda a, b: a + b, operand("a", 1), parameter(1, 3)),
-    "add a row to a matrix": (lambda a, b: a + b, parameter(3, 3), parameter(1, 3)),
-    "subtract": (lambda a, b: a - 2 * b, operand("a", 3), operand("b", 3)),
-    "multiply": (lambda a, b: a * b, operand("a", 3), operand("b", 3)),
-    "multiply by a row": (lambda a, b: a * b, operand("a", 3), parameter(1, 3)),
-    "multiply by a column": (lambda a, b: a * b, operand("a", 3), operand("b", 1)),
-    "multiply by a number": (lambda a, b: a * b, operand("a", 3), parameter(1, 1)),
-    "multiply a matrix by a row": (lambda a, b: a * b, parameter(4, 3), parameter(1, 3)),
-    "multiply a matrix by a column": (lambda a, b: a * b, parameter(3, 4), parameter(3, 1)),
-    "multiply a matrix by a number": (lambda a, b: a * b, parameter(3, 4), parameter(1, 1)),
-    "divide": (lambda a, b: a / (4 + b * b), operand("a", 3), operand("b", 3)),
-    "scale": (lambda a: 2.5 * a, operand("a", 3)),
-    "column": (lambda a: ops.column(a, 1), operand("a", 3)),
-    "columns": (lambda a: ops.column(a, 0) * ops.column(a, 2) + ops.column(a, 0), operand("a", 3)),
+    "add": (lambda a, b: a + b, A, B),
+    "add a row": (lambda a, b: a + b, A, par(1, 3)),
+    "add a column": (lambda a, b: a + b, A, C),
+    "add a number": (lambda a, b: a + b, A, par(1, 1)),
+    "add a row to a column": (lambda a, b: a + b, SINGLE, par(1, 3)),
+    "add a row to a matrix": (lambda a, b: a + b, par(3, 3), par(1, 3)),
+    "subtract": (lambda a, b: a - 2 * b, A, B),
+    "multiply": (lambda a, b: a * b, A, B),
+    "multiply by a row": (lambda a, b: a * b, A, par(1, 3)),
+    "multiply by a column": (lambda a, b: a * b, A, C),
+    "multiply by a number": (lambda a, b: a * b, A, par(1, 1)),
+    "multiply a matrix by a row": (lambda a, b: a * b, par(4, 3), par(1, 3)),
+    "multiply a matrix by a column": (lambda a, b: a * b, par(3, 4), par(3, 1)),
+    "multiply a matrix by a number": (lambda a, b: a * b, par(3, 4), par(1, 1)),
+    "divide": (lambda a, b: a / (4 + b * b), A, B),
+    "scale": (lambda a: 2.5 * a, A),
+    "column": (lambda a: ops.column(a, 1), A),
+    "columns": (lambda a: ops.column(a, 0) * ops.column(a, 2) + ops.column(a, 0), A),
     "concatenate": (
         lambda a, b, c: ops.concatenate([a, b, c]) * ops.constant([[1.0, 2, 3, 4, 5]]),
-        operand("a", 3),
-        parameter(1, 1),
-        operand("c", 1),
+        A,
+        par(1, 1),
+        C,
     ),
-    "sum_columns": (ops.sum_columns, operand("a", 3)),
-    "sum_points": (ops.sum_points, operand("a", 3)),
-    "mean subtracted": (lambda a: a - ops.sum_points(a) / N, operand("a", 3)),
-    "sum of a row over points": (lambda a, b: ops.sum_points(a + b), operand("a", 3), parameter(1, 3)),
-    "dot": (ops.dot, operand("a", 3), parameter(3, 4)),
-    "dot transposed": (lambda a, b: ops.dot(a, b, transposed=True), operand("a", 3), parameter(4, 3)),
-    "dot of a row": (lambda a, b: ops.dot(a, b) + operand("c", 1), parameter(1, 3), parameter(3, 4)),
-    "contract": (ops.contract, operand("a", 3), operand("b", 4)),
-    "contract, then dot": (
-        lambda a, b: ops.dot(a, ops.contract(a, b)), operand("a", 3), operand("b", 4)
-    ),
-    "a scaled weight": (
-        lambda a, g, w: ops.dot(a, g * w), operand("a", 3), parameter(1, 1), parameter(3, 4)
-    ),
-    "a layer": (
-        lambda a, w, b: ops.tanh(ops.dot(a, w) + b), operand("a", 3), parameter(3, 3), parameter(1, 3)
-    ),
-    "power": (lambda a: (2 + a * a) ** 1.5, operand("a", 3)),
-}  # fmt: skip
+    "sum_columns": (ops.sum_columns, A),
+    "sum_points": (ops.sum_points, A),
+    "mean subtracted": (lambda a: a - ops.sum_points(a) / N, A),
+    "sum of a row over points": (lambda a, b: ops.sum_points(a + b), A, par(1, 3)),
+    "dot": (ops.dot, A, par(3, 4)),
+    "dot transposed": (lambda a, b: ops.dot(a, b, transposed=True), A, par(4, 3)),
+    "dot of a row": (lambda a, b: ops.dot(a, b) + C, par(1, 3), par(3, 4)),
+    "contract": (ops.contract, A, FOUR),
+    "contract, then dot": (lambda a, b: ops.dot(a, ops.contract(a, b)), A, FOUR),
+    "a scaled weight": (lambda a, g, w: ops.dot(a, g * w), A, par(1, 1), par(3, 4)),
+    "a layer": (lambda a, w, b: ops.tanh(ops.dot(a, w) + b), A, par(3, 3), par(1, 3)),
+    "power": (lambda a: (2 + a * a) ** 1.5, A),
+}
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
@@ -202,7 +200,7 @@ def test_forward_and_reverse_are_transposes(name):
     pairs = [leaf(f"direction {k}", node) for k, node in enumerate(operands)]
     cotangent, weights = leaf("cotangent", out)
     leaves = {node: leaf(node.attributes[0], node)[1] for node in operands}
-    leaves |= {node: value for node, value in [*pairs, (cotangent, weights)]}
+    leaves |= dict([*pairs, (cotangent, weights)])
     leaves.setdefault(operand("c", 1), rng.normal(size=(N, 1)))
 
     (forward,) = tangent([out], {a: d for a, (d, _) in zip(operands, pairs, strict=True)})

@@ -44,8 +44,7 @@ def random_graph(choices):
             pool.append(first * second)
         else:
             pool.append(ops.tanh(FUNCTIONS[kind % 4](first)))
-    out = ops.sum_columns(ops.dot(pool[-1], NARROW)) + ops.sum_columns(pool[len(pool) // 2])
-    return out
+    return ops.sum_columns(ops.dot(pool[-1], NARROW)) + ops.sum_columns(pool[len(pool) // 2])
 
 
 CHOICES = st.lists(

@@ -1,4 +1,4 @@
-"""Taylor sweeps of whole expressions: random ones against sympy, nested with reverse, and their size."""
+"""Taylor sweeps of expressions: random ones against sympy, nested with reverse, and their size."""
 
 import itertools
 import random
@@ -62,7 +62,7 @@ def channels_of(function, orders, points=POINTS):
     return np.array(values)
 
 
-@pytest.mark.parametrize("seed", range(16))
+@pytest.mark.parametrize("seed", range(12))
 def test_mixed_derivatives_of_random_expressions(seed):
     """All 15 derivatives of two variables to order 4, in one sweep, against sympy."""
     rng = random.Random(seed)
@@ -106,12 +106,12 @@ def test_operators_of_a_network_are_sums_of_its_derivatives():
     net = MLP(2, 1, 6, 2)
     operator = {(0, 1): 1, (2, 0): -0.3, (1, 1): 2, (4, 0): 0.7}
     basis = close([operator], 2)
-    assert basis.coordinates(operator) == [(basis.size - 1, operator[basis.pivots[-1]])]
+    assert basis.size == 5  # u, u_x, u_xx, u_y + 1.4 u_xxx and the whole
     x = ops.input_points("site0", 2)
-    last = field_channels(basis, Approximator(("u",), net), x, {})["u"][-1]
+    found = field_channels(basis, Approximator(("u",), net), x, {})["u"]
     layout = Layout.of(net.named_parameters())
     leaves = {"site0": POINTS, **layout.views(layout.initialize(np.random.default_rng(0)))}
-    whole = operator[basis.pivots[-1]] * evaluate([last], leaves)[0]
+    whole = sum(float(c) * evaluate([found[q]], leaves)[0] for q, c in basis.coordinates(operator))
     singly = sum(float(c) * found_single(net, e, leaves) for e, c in operator.items())
     assert relative(whole, singly) < 1e-12
 

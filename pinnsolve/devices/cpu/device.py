@@ -21,6 +21,8 @@ from pinnsolve.devices.base import (
     BlockPoints,
     NormalEquations,
     ResidualBlock,
+    check_points,
+    checked,
     split_rows,
 )
 from pinnsolve.devices.cpu.kernel import BoundKernel, Kernel, build_kernels
@@ -91,6 +93,7 @@ class CpuExecutable(AbstractExecutable):
         return Team(self.threads)
 
     def bind(self, points: Sequence[BlockPoints]) -> CpuObjective:
+        check_points(self.blocks, points)
         return CpuObjective(self, tuple(points))
 
     def program(self, name: str) -> list[Kernel]:
@@ -154,12 +157,6 @@ class CpuObjective(AbstractObjective):
                 self.arenas = [np.zeros(need, self.dtype) for _ in self.arenas]
         return self.bound[program]
 
-    def _checked(self, vector: Array, size: int, what: str) -> Array:
-        vector = np.asarray(vector, float)
-        if vector.shape != (size,):
-            raise DeviceError(f"{what} must have shape ({size},), got {vector.shape}")
-        return vector
-
     def _part(self, thread: int, first: int, last: int) -> tuple[int, int]:
         threads = self.executable.threads
         count = last - first
@@ -187,11 +184,11 @@ class CpuObjective(AbstractObjective):
         ]).astype(float, copy=False)  # fmt: skip
 
     def residuals(self, theta: Array) -> Array:
-        return self._rows("residuals", self._checked(theta, self.size, "theta"))
+        return self._rows("residuals", checked(theta, self.size, "theta"))
 
     def jvp(self, theta: Array, direction: Array) -> Array:
-        theta = self._checked(theta, self.size, "theta")
-        return self._rows("tangent", theta, self._checked(direction, self.size, "direction"))
+        theta = checked(theta, self.size, "theta")
+        return self._rows("tangent", theta, checked(direction, self.size, "direction"))
 
     # --- sums over points --------------------------------------------------------------------
 
@@ -222,11 +219,11 @@ class CpuObjective(AbstractObjective):
         return loss, gradient
 
     def loss_gradient(self, theta: Array) -> tuple[float, Array]:
-        return self._sums("gradient", self._checked(theta, self.size, "theta"))
+        return self._sums("gradient", checked(theta, self.size, "theta"))
 
     def vjp(self, theta: Array, weights: Array) -> Array:
-        theta = self._checked(theta, self.size, "theta")
-        weights = self._checked(weights, self.rows, "weights")
+        theta = checked(theta, self.size, "theta")
+        weights = checked(weights, self.rows, "weights")
         for bound, part in zip(
             self._kernels("transposed"), split_rows(weights, self.counts), strict=True
         ):
@@ -252,7 +249,7 @@ class CpuObjective(AbstractObjective):
     def normal_equations(self, theta: Array) -> NormalEquations:
         """Each thread adds up its own J^T J: a rank update of 1,024 rows at a time. numpy's A @ A.T
         is the symmetric rank update of BLAS, and lets other threads run meanwhile."""
-        theta = self._checked(theta, self.size, "theta")
+        theta = checked(theta, self.size, "theta")
         kernels = self._jacobian_kernels(theta)
         totals: list[Array] = [np.zeros((0, 0))] * self.executable.threads
 
@@ -274,7 +271,7 @@ class CpuObjective(AbstractObjective):
         )
 
     def jacobian(self, theta: Array) -> Array:
-        theta = self._checked(theta, self.size, "theta")
+        theta = checked(theta, self.size, "theta")
         kernels = self._jacobian_kernels(theta)
         starts = np.cumsum([0, *(m * n for m, n in self.counts)])
         whole = np.zeros((self.rows, self.size))

@@ -21,6 +21,7 @@ from pinnsolve.devices.cpu.lower import (
     Product,
     is_barrier,
     is_virtual,
+    members,
     place_of,
 )
 from pinnsolve.diff.functions import number_of
@@ -216,7 +217,7 @@ class _LoopText:
         """Column c of a narrow value, whatever feature the loop is at."""
         if x.points == 0:
             return self._uniform(x, str(c))
-        if x.primitive == "concatenate":
+        if x.primitive == "concatenate" and x not in self.lowered.places:
             for argument in x.args:
                 if c < argument.columns:
                     return self._column(argument, c)
@@ -262,17 +263,13 @@ class _LoopText:
         left, right = node.args
         wide_left = left.columns >= right.columns
         wide, narrow = (left, right) if wide_left else (right, left)
-        pairs = list(zip(_members(wide), _members(narrow), strict=True))
+        pairs = list(zip(members(wide), members(narrow), strict=True))
         found = []
         for c in range(narrow.columns):
             products = [f"{self.value(w)} * {self._column(n, c)}" for w, n in pairs]
             index = f"j * {narrow.columns} + {c}" if wide_left else f"{c * wide.columns} + j"
             found.append((" + ".join(products), index))
         return found
-
-
-def _members(node: Node) -> tuple[Node, ...]:
-    return node.args if node.primitive == "stack" else (node,)
 
 
 def _power(exponent: float, x: str) -> str:
@@ -349,7 +346,7 @@ def _outer(instruction: Outer, lowered: Lowered) -> Call:
 def _pairs(first: Node, second: Node, blocks: int) -> list[tuple[Node, Node]]:
     if blocks == 1:
         return [(first, second)]
-    return list(zip(_members(first), _members(second), strict=True))
+    return list(zip(members(first), members(second), strict=True))
 
 
 def _factor(node: Node, index: str, cells: _Cells, lowered: Lowered, lines: list[str]) -> str:

@@ -109,6 +109,11 @@ def loop_width(node: Node) -> int:
     return node.columns
 
 
+def members(node: Node) -> tuple[Node, ...]:
+    """The blocks of a stack."""
+    return node.args if node.primitive == "stack" else (node,)
+
+
 def lower(stages: Stages, rows: dict[str, tuple[int, int]]) -> Lowered:
     """Instructions for the tile stage; ``rows`` says to which output row and segment each named
     per-point output goes."""
@@ -250,17 +255,8 @@ class _Lowering:
     def _allocate(self) -> None:
         """Stacks and side-by-side columns first, so that their members are born in place."""
         for node in self.stages.tile:
-            if is_barrier(node):
-                for operand in self._barrier_operands(node):
-                    if node.primitive == "outer" and operand.primitive == "stack":
-                        for member in operand.args:
-                            self._contiguous(member)
-                    else:
-                        self._contiguous(operand)
-            elif node.primitive not in ("dot", "contract", "sum_points") and not is_virtual(node):
-                for argument in node.args:
-                    if argument.primitive == "concatenate":
-                        self._contiguous(argument)
+            for operand in self._whole_operands(node):
+                self._contiguous(operand)
         for node in self.stages.tile:
             if node in self.out.places:
                 continue
@@ -272,6 +268,22 @@ class _Lowering:
                 self.out.places[node] = Place("S", self._buffer(node.columns))
             elif node in self.stored:
                 self._put(node, Place("S", self._buffer(node.columns)))
+
+    def _whole_operands(self, node: Node) -> list[Node]:
+        """Operands whose features a node reads from one matrix."""
+        if is_virtual(node):
+            return []
+        match node.primitive:
+            case "outer":
+                return [m for operand in self._barrier_operands(node) for m in members(operand)]
+            case "contract" if not is_barrier(node):  # the loop runs over the wide side
+                left, right = node.args
+                return list(members(left if left.columns >= right.columns else right))
+        if is_barrier(node):
+            return self._barrier_operands(node)
+        if node.primitive in ("dot", "sum_points"):
+            return []
+        return [argument for argument in node.args if argument.primitive == "concatenate"]
 
     def _contiguous(self, node: Node) -> None:
         """A place where a barrier's operand lies as one matrix."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pinnsolve.diff.graph import Graph, Node, topological
+from pinnsolve.errors import DeviceError
 
 VARYING = ("weight",)  # point data that changes with every evaluation
 
@@ -56,10 +57,15 @@ def cut(graph: Graph) -> Stages:
 def _stage(node: Node, below: list[str]) -> str:
     if node.primitive == "input":
         return "tile" if node.attributes[0] in VARYING else "data"
-    if node.primitive in ("stack", "part"):
+    if node.primitive in ("stack", "part", "outer"):  # these exist in tiles only
         return "tile"
     if node.points:
-        moving = any(s in ("tile", "sum", "epilogue") for s in below)
+        if any(s in ("sum", "epilogue") for s in below):
+            raise DeviceError(
+                f"{node.primitive} at points needs a sum over all points first, which the CPU "
+                "device cannot do in one pass; leave the sum out of residuals and networks"
+            )
+        moving = "tile" in below
         fixed = all(
             s == "data" or not _depends_on_parameters(a)
             for s, a in zip(below, node.args, strict=True)
