@@ -154,23 +154,19 @@ def _approximator(system: System, group: tuple[str, ...], cell: Cell) -> Approxi
 
 def check_smoothness(system: System, model: Model) -> None:
     """Refuse a network with a kink where the equations differentiate twice or more."""
-    orders = {
-        jet.field: sum(jet.orders)
-        for residual in system.residuals
-        for jet in sorted(residual.expression.atoms(Jet), key=lambda jet: sum(jet.orders))
-    }
     for approximator in model.approximators:
         output = approximator.function(ops.input_points("site0", system.dimension))
-        kinked = {n.primitive for n in topological([output])} & {"absolute", "sign"}
-        order = max(orders.get(field, 0) for field in approximator.fields)
-        if kinked and order >= 2:
-            source = max(
-                system.residuals,
-                key=lambda r: max((sum(j.orders) for j in r.expression.atoms(Jet)), default=0),
-            ).source
+        kinks = {node.primitive for node in topological([output])} & {"absolute", "sign"}
+        order, source = max(
+            (sum(jet.orders), residual.source)
+            for residual in system.residuals
+            for jet in residual.expression.atoms(Jet)
+            if jet.field in approximator.fields
+        )
+        if kinks and order >= 2:
             raise NetworkError(
                 f"the network for {', '.join(approximator.fields)} has a kink (its activation is "
-                f"built from {', '.join(sorted(kinked))}, as relu is) and no derivative of order "
+                f"built from {', '.join(sorted(kinks))}, as relu is) and no derivative of order "
                 f"{order}, which {source} needs; use a smooth activation: tanh, sin or swish"
             )
 

@@ -17,7 +17,7 @@ ROWS = (
     {"options", "history"},
     {"pde"},
     {"diff"},
-    {"nets", "devices"},
+    {"nets", "devices", "ops"},
     {"optim"},
     {"pipeline", "points"},
     {"comparison", "progress", "solution_field", "solution_file"},

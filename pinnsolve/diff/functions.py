@@ -278,8 +278,11 @@ def column(x: Node, j: int) -> Node:
         raise GraphError(f"column {j} of a value of shape {x.shape}")
     if x.columns == 1:
         return x
-    if x.primitive == "concatenate" and all(a.columns == 1 for a in x.args):
-        return x.args[j]
+    if x.primitive == "concatenate":
+        for piece in x.args:
+            if j < piece.columns:
+                return column(piece, j)
+            j -= piece.columns
     if x.primitive == "constant" and x.shape.rows == 1:
         return constant(x.attributes[0][0][j])
     return make("column", (x,), (j,), Shape(x.points, x.shape.rows, 1))

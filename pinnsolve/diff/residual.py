@@ -23,7 +23,7 @@ from pinnsolve.pde.system import Block, Jet, System
 
 @dataclass(frozen=True)
 class Approximator:
-    """Fields and the function of the coordinates that stands for them, ``(n, d) -> (n, fields)``."""
+    """Fields, and the function of the coordinates ``(n, d) -> (n, fields)`` in their place."""
 
     fields: tuple[str, ...]
     function: Callable[[Node], Node]

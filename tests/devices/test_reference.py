@@ -1,12 +1,17 @@
 """The reference device on all ten problems: derivatives against complex steps, and one another."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from pinnsolve.devices.base import split_rows
 from pinnsolve.devices.reference import ReferenceDevice
+from pinnsolve.diff import functions as ops
 from pinnsolve.diff.evaluate import evaluate
 from pinnsolve.errors import DeviceError
+from pinnsolve.nets import MLP
+from pinnsolve.pipeline import build, plan, represent
 from tests.devices.gallery import NAMES, case, relative
 
 
@@ -49,6 +54,25 @@ def test_derivatives_of_the_gallery(name):
     assert normal.loss == pytest.approx(loss, rel=1e-13)
     assert relative(normal.matrix, jacobian.T @ jacobian) < 1e-13
     assert relative(normal.vector, gradient / 2) < 1e-12
+
+
+def test_a_network_for_each_field():
+    """Three networks of different sizes stand for the fields of one problem."""
+    shared = case("kovasznay")
+    networks = {"u": MLP(2, 1, 6, 2), "v": MLP(2, 1, 5, 1, ops.sin), "p": MLP(2, 1, 7, 1)}
+    model = represent(shared.system, networks)
+    plans = plan(shared.system, model)
+    assert [basis.size for basis in plans[0].bases[0]] == [4, 4, 3]
+    blocks = build(shared.system, plans, model)
+    problem = replace(shared, model=model, plans=plans, blocks=blocks)
+    assert problem.layout.names[0] == "u.cells.0.weight"
+    objective = ReferenceDevice().compile(blocks, model.layout).bind(shared.points)
+    theta, v = problem.theta(), problem.direction()
+    jv, jacobian = objective.jvp(theta, v), objective.jacobian(theta)
+    assert relative(jv, complex_step(problem, theta, v)) < 1e-12
+    assert relative(jacobian @ v, jv) < 1e-12
+    gradient = objective.loss_gradient(theta)[1]
+    assert relative(gradient, 2 * jacobian.T @ objective.residuals(theta)) < 1e-12
 
 
 @pytest.mark.parametrize("name", ["burgers", "kdv", "taylor_green"])

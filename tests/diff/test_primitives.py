@@ -266,6 +266,14 @@ def test_side_by_side_columns_of_different_widths():
     assert np.array_equal(value, np.tile([1.0, 2, 2, 2, 3, 4], (N, 1)))
 
 
+def test_a_column_of_columns_is_found_in_its_part():
+    a, b = operand("a", 1), operand("b", 3)
+    both = ops.concatenate([b, a])
+    assert ops.column(both, 3) is a
+    assert ops.column(both, 1) is ops.column(b, 1)
+    assert ops.column(ops.concatenate([a, ops.constant([[3.0, 4.0]])]), 2) is ops.constant(4.0)
+
+
 def test_kinks():
     x = operand("x", 1)
     outputs = [

@@ -7,6 +7,8 @@ from pinnsolve.diff.evaluate import evaluate
 from pinnsolve.diff.functions import input_points
 from pinnsolve.diff.graph import Shape, topological
 from pinnsolve.diff.parameters import Layout
+from pinnsolve.diff.plan import close
+from pinnsolve.diff.residual import Approximator, field_channels
 from pinnsolve.errors import GraphError, NetworkError
 from pinnsolve.nets import (
     MLP,
@@ -14,6 +16,7 @@ from pinnsolve.nets import (
     Cell,
     Dense,
     Parameter,
+    PeriodicEmbedding,
     SequentialCell,
     constant,
     glorot_normal,
@@ -24,6 +27,7 @@ from pinnsolve.nets import (
 from pinnsolve.ops import column, concatenate, cos, multiply, sin, tanh
 
 X = input_points("x", 2)
+X_SITE = input_points("site0", 2)
 
 
 def values(cell, points, seed=0):
@@ -80,6 +84,25 @@ def test_siren_has_sines_and_its_frequency_in_the_first_layer():
     assert 0.9 * 8 / 2 < first <= 8 / 2
     assert 0.9 * np.sqrt(6 / 50) < second <= np.sqrt(6 / 50)
     assert [n.primitive for n in topological([net(X)])].count("sin") == 2
+
+
+def test_a_periodic_embedding_repeats_with_all_its_derivatives():
+    net = SequentialCell(PeriodicEmbedding([0]), *MLP(3, 1, 6, 1).cells)
+    basis = close([{(3, 1): 1}], 2)
+    channels = field_channels(basis, Approximator(("u",), net), X_SITE, {})["u"]
+    layout = Layout.of(net.named_parameters())
+    leaves = layout.views(layout.initialize(np.random.default_rng(0)))
+    t = np.linspace(-1, 1, 5)
+    left, right = (np.column_stack([np.full(5, end), t]) for end in (-1.0, 1.0))
+    for node in channels:
+        a, b = (evaluate([node], {**leaves, "site0": points})[0] for points in (left, right))
+        assert np.allclose(a, b, rtol=0, atol=1e-12)
+    assert PeriodicEmbedding([0, 1])(X).columns == 4
+    assert PeriodicEmbedding([])(X) is ops_concatenated(X)
+
+
+def ops_concatenated(x):
+    return concatenate([column(x, 0), column(x, 1)])
 
 
 # --- cells of the user ---------------------------------------------------------------------------

@@ -217,7 +217,9 @@ class _LoopText:
         """Column c of a narrow value, whatever feature the loop is at."""
         if x.points == 0:
             return self._uniform(x, str(c))
-        if x.primitive == "concatenate" and x not in self.lowered.places:
+        place = self.lowered.places.get(x)
+        is_data = place is not None and place.space == "D"
+        if x.primitive == "concatenate" and not is_data:  # its parts may be born in this loop
             for argument in x.args:
                 if c < argument.columns:
                     return self._column(argument, c)

@@ -199,22 +199,36 @@ class _Lowering:
     # --- what is stored ----------------------------------------------------------------------
 
     def _choose_stored(self) -> None:
-        latest: dict[Node, int] = {}
         for node in self.stages.tile:
             for operand in self._barrier_operands(node):
                 self._store(operand)
-            if not is_barrier(node) and not is_virtual(node) and node not in self.out.places:
-                for operand in self._operands(node):
-                    if self._crosses(node, operand):
-                        self.stored.add(operand)
-                    if operand.primitive in ("column", "part"):
-                        self._store(operand.args[0])
-        for node in reversed(self.stages.tile):  # the last level that may ask for a node
+            if self._is_computed(node):
+                self._store_other_features(node)
+        self._store_long(self._latest_use())
+
+    def _store_other_features(self, node: Node) -> None:
+        """Operands of which a loop needs other features than the one it is at."""
+        for operand in self._operands(node):
+            if self._crosses(node, operand):
+                self.stored.add(operand)
+            if operand.primitive in ("column", "part"):
+                self._store(operand.args[0])
+
+    def _latest_use(self) -> dict[Node, int]:
+        """The last level that may ask for each value, its users being computed again or not."""
+        latest: dict[Node, int] = {}
+        for node in reversed(self.stages.tile):
             if is_virtual(node) or node in self.out.places:
                 continue
+            asked = self.level[node]
+            if not is_barrier(node):
+                asked = max(asked, latest.get(node, 0))
             for operand in self._operands(node):
-                asked = max(self.level[node], latest.get(node, 0) if not is_barrier(node) else 0)
                 latest[operand] = max(latest.get(operand, 0), asked)
+        return latest
+
+    def _store_long(self, latest: dict[Node, int]) -> None:
+        """Values that a later level asks for and that take long to compute again."""
         cost: dict[Node, int] = {}
         for node in self.stages.tile:
             if not self._is_computed(node) or is_reduction(node):
@@ -256,7 +270,8 @@ class _Lowering:
         """Stacks and side-by-side columns first, so that their members are born in place."""
         for node in self.stages.tile:
             for operand in self._whole_operands(node):
-                self._contiguous(operand)
+                if operand.points:
+                    self._contiguous(operand)
         for node in self.stages.tile:
             if node in self.out.places:
                 continue
@@ -302,7 +317,7 @@ class _Lowering:
 
     def _fill(self, member: Node, place: Place) -> None:
         if member.primitive == "concatenate" and member in self.tile:
-            feature = 0
+            feature = place.feature
             for column in member.args:
                 self._fill(column, Place("S", place.index, place.block, place.blocks, feature))
                 feature += column.columns

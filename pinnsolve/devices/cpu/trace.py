@@ -223,11 +223,11 @@ def _product(tracer: Tracer, left_transposed: bool, right_transposed: bool, m: i
     builder = tracer.builder
     char, void = ir.IntType(8), ir.IntType(8).as_pointer()
 
-    def number(value: float) -> ir.Value:
+    def number(value: float) -> Any:
         slot = cgutils.alloca_once_value(builder, ir.Constant(tracer.real, value))
         return builder.bitcast(slot, void)
 
-    def address(array: ir.Value, start: Value) -> ir.Value:
+    def address(array: ir.Value, start: Value) -> Any:
         return builder.bitcast(builder.gep(array, [tracer.lift(start, INDEX)]), void)
 
     def letter(text: str) -> ir.Value:
