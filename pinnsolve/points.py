@@ -15,7 +15,7 @@ from pinnsolve.devices.base import AbstractObjective, BlockPoints, split_rows
 from pinnsolve.diff.parameters import Array
 from pinnsolve.errors import PinnsolveError
 from pinnsolve.pde.sampling import residual_adaptive, sample, site_points
-from pinnsolve.pde.system import System
+from pinnsolve.pde.system import Jet, Residual, System
 
 HELD_OUT_SEED, DRAW_SEED = 7919, 104729  # far from the seeds that people choose
 HELD_OUT = 4.0  # rows for each parameter
@@ -127,14 +127,14 @@ class Collocation:
         """The sample with these free coordinates."""
         blocks = []
         for block, points in zip(self.system.blocks, free, strict=True):
-            factors = [self.weight(r.name, r.kind) / len(points) for r in block.residuals]
+            factors = [self.weight(r) / len(points) for r in block.residuals]
             scale = np.tile(np.sqrt(factors), (len(points), 1))
             blocks.append(BlockPoints(site_points(block, self.system, points), scale))
         return Sample(tuple(free), tuple(blocks))
 
-    def weight(self, name: str, kind: str) -> float:
+    def weight(self, residual: Residual) -> float:
         """The weight of a residual."""
-        return self.weights.get(name, default_weight(kind))
+        return self.weights.get(residual.name, default_weight(residual))
 
     def _uniform(self, counts: Sequence[int], seed: int) -> list[Array]:
         return [
@@ -143,7 +143,10 @@ class Collocation:
         ]
 
 
-def default_weight(kind: str) -> float:
+def default_weight(residual: Residual) -> float:
     """Conditions weigh more than equations, because an error in them spreads over the whole domain;
-    initial conditions most, because it may grow with time."""
-    return {"equation": 1.0, "initial": 100.0}.get(kind, 10.0)
+    initial values most, because it may grow with time."""
+    if residual.kind == "equation":
+        return 1.0
+    values_only = not any(any(jet.orders) for jet in residual.expression.atoms(Jet))
+    return 100.0 if residual.kind == "initial" and values_only else 10.0

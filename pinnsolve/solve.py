@@ -64,7 +64,7 @@ def solve(
         threads: for the kernels, all usable cores by default.
         seed: of the points and the first parameters; same seed, same numbers for the same threads.
         weights: name of a residual (see `Solution.residual_names`) -> factor on its mean square; by
-            default 1 for equations, 100 for initial and 10 for other conditions.
+            default 1 for equations, 100 for initial values and 10 for other conditions.
         progress: show a progress line.
         callback: called with every history record.
         checkpoint: a file that is written every 20 s and at the end; a run that finds it goes on
@@ -285,7 +285,7 @@ class _Training:
         assert run.best is not None
         kept = run.best.record
         held_out = {
-            r.name: float(np.sqrt(loss / self.collocation.weight(r.name, r.kind)))
+            r.name: float(np.sqrt(loss / self.collocation.weight(r)))
             for r, loss in zip(self.residuals, kept.losses, strict=True)
         }
         return Solution(
