@@ -6,7 +6,6 @@ inside the intervals of the free coordinates.
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import qmc
 
 from pinnsolve.pde.coordinates import Coordinate
 from pinnsolve.pde.system import Block, System
@@ -35,6 +34,8 @@ def sample(block: Block, system: System, count: int, seed: int) -> Array:
         return np.empty((1, 0))
     intervals = dict(zip(system.coordinates, system.intervals, strict=True))
     low, high = np.array([intervals[c] for c in block.free]).T
+    from scipy.stats import qmc  # takes 0.7 s to import, which a loaded solution does not need
+
     stream = np.random.default_rng([seed, system.blocks.index(block)])
     sobol = qmc.Sobol(len(block.free), rng=stream)
     # Only whole powers of two are balanced; the first points of one are close to it.

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pinnsolve.devices.cpu.elementary import FUNCTIONS as ELEMENTARY
-from pinnsolve.devices.cpu.lower import (
+from pinnsolve.devices.cpu.instructions import (
     ColumnSum,
     Instruction,
     Loop,

@@ -16,8 +16,9 @@ import numpy as np
 
 from pinnsolve.devices.cpu.buffers import allocate
 from pinnsolve.devices.cpu.emit import Call, emit
+from pinnsolve.devices.cpu.instructions import Lowered
 from pinnsolve.devices.cpu.jit import program
-from pinnsolve.devices.cpu.lower import Lowered, lower
+from pinnsolve.devices.cpu.lower import lower
 from pinnsolve.devices.cpu.stages import VARYING, Stages, cut
 from pinnsolve.diff.evaluate import evaluate
 from pinnsolve.diff.graph import Graph, Node, topological
