@@ -132,7 +132,7 @@ def default_network(system: System) -> Cell:
     """Three hidden layers of 20, a little wider for systems; periodic where the fields are."""
     axes, fields = periodic_axes(system), len(system.fields)
     network = MLP(system.dimension + len(axes), fields, width=20 + 4 * (fields - 1))
-    return SequentialCell(PeriodicEmbedding(axes), *network.cells) if axes else network
+    return SequentialCell(PeriodicEmbedding(axes), network) if axes else network
 
 
 def _approximator(system: System, group: tuple[str, ...], cell: Cell) -> Approximator:

@@ -206,6 +206,8 @@ class _Training:
                 run = self._report(progress, run)
         except KeyboardInterrupt:
             reason = "interrupted"
+            if run.history[-1].step != run.step:
+                run = self._look(run)
         return run, reason
 
     def _redraw_is_due(self, run: Run) -> bool:
@@ -247,6 +249,15 @@ class _Training:
         return reason
 
     def _report(self, progress: Progress, run: Run) -> Run:
+        """Look, and tell whoever wants to know."""
+        run = self._look(run)
+        progress.update(run.history[-1])
+        if self.callback is not None:
+            self.callback(run.history[-1])
+        return run
+
+    def _look(self, run: Run) -> Run:
+        """The run with a record of its held-out residuals."""
         rows = self.held_out.residuals(run.state.theta)
         shapes = [p.scale.shape[::-1] for p in self.held_out_sample.blocks]
         losses = tuple(float(r @ r) for part in split_rows(rows, shapes) for r in part)
@@ -262,11 +273,7 @@ class _Training:
         best = run.best
         if np.isfinite(sum(losses)) and (best is None or sum(losses) < sum(best.record.losses)):
             best = Best(np.array(run.state.theta), record)
-        progress.update(record)
-        run = replace(run, history=run.history.append(record), best=best)
-        if self.callback is not None:
-            self.callback(record)
-        return run
+        return replace(run, history=run.history.append(record), best=best)
 
     def _identity(self) -> dict[str, Any]:
         """What must agree for a checkpoint to be of this run."""

@@ -54,6 +54,17 @@ def test_devices_train_alike() -> None:
     assert cpu.history[-1].loss == pytest.approx(reference.history[-1].loss, rel=1e-5)
 
 
+def test_float32_reaches_what_float32_can() -> None:
+    assert HEAT.solve(steps=40, precision="float32", **SMALL).error(EXACT)["u"] < 1e-2
+
+
+def test_first_order_then_quasi_newton() -> None:
+    chain = ps.Adam(steps=200) >> ps.SSBroyden(steps=400)
+    solution = HEAT.solve(optimizer=chain, **SMALL)
+    assert solution.optimizer == "Adam >> SSBroyden"
+    assert solution.error(EXACT)["u"] < 1e-3
+
+
 def test_interruption_returns_the_best_so_far() -> None:
     def stop(record) -> None:
         if record.step >= 20:

@@ -57,6 +57,11 @@ class Cell:
     def parameters(self) -> list[Parameter]:
         return list(self.named_parameters().values())
 
+    @property
+    def label(self) -> str:
+        """A few words for reports."""
+        return type(self).__name__
+
     def __repr__(self) -> str:
         count = sum(int(np.prod(p.shape)) for p in self.parameters())
         inside = "".join(
@@ -64,4 +69,4 @@ class Cell:
             for name, child in self.children()
             if isinstance(child, Cell)
         )
-        return f"{type(self).__name__}, {count} parameters{inside}"
+        return f"{self.label}, {count} parameters{inside}"

@@ -46,6 +46,10 @@ class PeriodicEmbedding(Cell):
     def __init__(self, axes: Sequence[int]) -> None:
         self.axes = tuple(axes)
 
+    @property
+    def label(self) -> str:
+        return f"periodic in {', '.join(map(str, self.axes))}"
+
     def construct(self, x: Node) -> Node:
         parts = []
         for k in range(x.columns):
@@ -60,6 +64,10 @@ class SequentialCell(Cell):
 
     def __init__(self, *cells: Cell) -> None:
         self.cells = cells
+
+    @property
+    def label(self) -> str:
+        return " > ".join(cell.label for cell in self.cells)
 
     def construct(self, x: Node) -> Node:
         for cell in self.cells:

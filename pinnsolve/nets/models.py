@@ -32,8 +32,14 @@ class MLP(SequentialCell):
             raise NetworkError(f"sizes must be positive: {inputs=}, {outputs=}, {width=}, {depth=}")
         weight = weight or glorot_normal()
         sizes = [inputs, *[width] * depth]
+        name = getattr(activation, "__name__", "activation")
+        self.text = f"{type(self).__name__} {'-'.join(map(str, [*sizes, outputs]))}, {name}"
         hidden = [Dense(a, b, activation, weight) for a, b in pairwise(sizes)]
         super().__init__(*hidden, Dense(width, outputs, None, weight))
+
+    @property
+    def label(self) -> str:
+        return self.text
 
 
 class SIREN(SequentialCell):
@@ -45,3 +51,7 @@ class SIREN(SequentialCell):
         first = Dense(inputs, width, ops.sin, siren(frequency, first=True))
         hidden = [Dense(width, width, ops.sin, siren()) for _ in range(depth - 1)]
         super().__init__(first, *hidden, Dense(width, outputs, None, glorot_normal()))
+
+    @property
+    def label(self) -> str:
+        return "SIREN"

@@ -195,7 +195,9 @@ def test_cells_in_lists_are_found():
 
 def test_repr_shows_what_is_inside():
     assert repr(MLP(2, 1, 4, 1)) == (
-        "MLP, 17 parameters\n  cells.0: Dense, 12 parameters\n  cells.1: Dense, 5 parameters"
+        "MLP 2-4-1, tanh, 17 parameters\n"
+        "  cells.0: Dense, 12 parameters\n"
+        "  cells.1: Dense, 5 parameters"
     )
     text = repr(Hard(Fourier(3)))
     assert text.splitlines()[0] == "Hard, 13 parameters"

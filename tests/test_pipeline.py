@@ -1,0 +1,103 @@
+"""The straight line: what each stage hands to the next."""
+
+import numpy as np
+import pytest
+from sympy import Eq, cos, pi, sin
+
+import pinnsolve as ps
+from pinnsolve.devices.reference import ReferenceDevice
+from pinnsolve.pipeline import FieldEvaluator, compile_problem
+from pinnsolve.points import Collocation, Points
+
+x, t = ps.coordinates("x t")
+u = ps.field("u", x, t)
+BURGERS = ps.Problem(
+    Eq(u.dt + u * u.dx, 0.01 / pi * u.dxx),
+    Eq(u(x, 0), -sin(pi * x)),
+    u(-1, t),
+    u(1, t),
+    domain={x: (-1, 1), t: (0, 1)},
+)
+PERIODIC = ps.Problem(
+    Eq(u.dt + u.dx, 0),
+    Eq(u(x, 0), cos(x)),
+    Eq(u(0, t), u(2 * pi, t)),
+    Eq(u.dx(0, t), u.dx(2 * pi, t)),
+    domain={x: (0, 2 * pi), t: (0, 1)},
+)
+
+
+def test_the_plan_is_printed() -> None:
+    line = compile_problem(BURGERS, None, ReferenceDevice())
+    assert line.channels == "u, u_x, u_t - 0.00318*u_xx"
+    assert "site 0, u: 3 channels: u, u_x, u_t - 0.00318*u_xx" in line.describe()
+    assert line.exact == ()
+
+
+def test_periodic_conditions_are_fulfilled_by_the_default_network() -> None:
+    line = compile_problem(PERIODIC, None, ReferenceDevice())
+    assert line.exact == ("u(0, t) = u(2*pi, t)", "u.dx(0, t) = u.dx(2*pi, t)")
+    assert [block.residuals[0].kind for block in line.system.blocks] == ["equation", "initial"]
+    theta = np.random.default_rng(1).normal(size=line.model.layout.size)
+    evaluator = FieldEvaluator.of(line.model, 2, theta)
+    ends = [np.column_stack([np.full(5, end), np.linspace(0, 1, 5)]) for end in (0, 2 * np.pi)]
+    for orders in ((0, 0), (1, 0), (2, 1)):
+        left, right = (evaluator.derivative("u", orders, points) for points in ends)
+        assert left == pytest.approx(right, abs=1e-9)
+        assert np.ptp(left) > 1e-3
+
+
+def test_periodic_conditions_stay_for_a_network_that_is_not_periodic() -> None:
+    line = compile_problem(PERIODIC, ps.MLP(2, 1, width=5, depth=1), ReferenceDevice())
+    assert line.exact == ()
+    assert [block.residuals[0].kind for block in line.system.blocks][2:] == ["periodic"]
+
+
+def test_draws_depend_on_seed_number_and_density_only() -> None:
+    line = compile_problem(BURGERS, ps.MLP(2, 1, width=5, depth=1), ReferenceDevice())
+    theta = line.model.layout.initialize(np.random.default_rng(0))
+    bind = line.executable.bind
+
+    def collocation(seed: int) -> Collocation:
+        return Collocation(line.system, Points(), line.model.layout.size, seed, {})
+
+    first, again, other = (
+        collocation(seed).redraw(bind, theta, number, 2.0)
+        for seed, number in ((0, 3), (0, 3), (0, 4))
+    )
+    assert all(np.array_equal(a, b) for a, b in zip(first.free, again.free, strict=True))
+    assert not np.array_equal(first.free[0], other.free[0])
+    assert len(first.free[0]) == np.ceil(2.0 * line.model.layout.size)
+
+
+def test_a_draw_prefers_large_residuals() -> None:
+    line = compile_problem(BURGERS, ps.MLP(2, 1, width=5, depth=1), ReferenceDevice())
+    theta = line.model.layout.initialize(np.random.default_rng(0))
+    collocation = Collocation(line.system, Points(interior=400), line.model.layout.size, 0, {})
+    plain, drawn = collocation.first(), collocation.redraw(line.executable.bind, theta, 1, 1.0)
+
+    def interior(sample) -> float:
+        return float(np.sum(line.executable.bind(sample.blocks).residuals(theta)[:400] ** 2))
+
+    assert interior(drawn) > 1.1 * interior(plain)
+
+
+def test_weights_are_those_of_the_kind_and_order() -> None:
+    wave = ps.Problem(
+        Eq(u.dtt, u.dxx),
+        Eq(u(x, 0), sin(pi * x)),
+        u.dt(x, 0),
+        u(0, t),
+        u(1, t),
+        domain={x: (0, 1), t: (0, 1)},
+    )
+    line = compile_problem(wave, ps.MLP(2, 1, width=3, depth=1), ReferenceDevice())
+    collocation = Collocation(line.system, Points(), 10, 0, {"u(0, t)": 7.0})
+    weights = {r.name: collocation.weight(r) for r in line.system.residuals}
+    assert weights == {
+        "u.dtt = u.dxx": 1.0,
+        "u(x, 0)": 100.0,
+        "u.dt(x, 0)": 10.0,
+        "u(0, t)": 7.0,
+        "u(1, t)": 10.0,
+    }
