@@ -72,7 +72,7 @@ def test_draws_depend_on_seed_number_and_density_only() -> None:
 
 def test_a_draw_prefers_large_residuals() -> None:
     line = compile_problem(BURGERS, ps.MLP(2, 1, width=5, depth=1), ReferenceDevice())
-    theta = line.model.layout.initialize(np.random.default_rng(0))
+    theta = 3 * line.model.layout.initialize(np.random.default_rng(0))  # residuals that vary
     collocation = Collocation(line.system, Points(interior=400), line.model.layout.size, 0, {})
     plain, drawn = collocation.first(), collocation.redraw(line.executable.bind, theta, 1, 1.0)
 
