@@ -47,6 +47,12 @@ def test_periodic_conditions_are_fulfilled_by_the_default_network() -> None:
         assert np.ptp(left) > 1e-3
 
 
+def test_linear_equations_get_sin_and_others_tanh() -> None:
+    line, other = (compile_problem(p, None, ReferenceDevice()) for p in (PERIODIC, BURGERS))
+    assert line.model.text == "periodic in 0 > MLP 3-20-20-20-1, sin, 941 parameters"
+    assert other.model.text == "MLP 2-20-20-20-1, tanh, 921 parameters"
+
+
 def test_periodic_conditions_stay_for_a_network_that_is_not_periodic() -> None:
     line = compile_problem(PERIODIC, ps.MLP(2, 1, width=5, depth=1), ReferenceDevice())
     assert line.exact == ()

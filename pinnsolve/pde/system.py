@@ -16,7 +16,7 @@ from pinnsolve.pde.jets import Jet, Site
 from pinnsolve.pde.problem import Problem
 from pinnsolve.pde.text import text
 
-__all__ = ["Block", "Jet", "Residual", "System", "normalize"]
+__all__ = ["Block", "Jet", "Residual", "System", "is_linear", "normalize"]
 
 _LABEL = 40  # characters of a label, so that reports have columns
 
@@ -126,6 +126,15 @@ def normalize(problem: Problem) -> System:
     blocks = tuple(Block(free[sites], sites, tuple(group)) for sites, group in places.items())
     names = tuple(f.name for f in problem.fields)
     return System(problem.coordinates, problem.intervals, names, blocks)
+
+
+def is_linear(system: System) -> bool:
+    """Whether every residual is linear in the fields and their derivatives."""
+    for residual in system.residuals:
+        jets = list(residual.expression.atoms(Jet))
+        if any(residual.expression.diff(jet).has(*jets) for jet in jets):
+            return False
+    return True
 
 
 def _labelled(parts: list[Condition]) -> list[tuple[str, Condition]]:
