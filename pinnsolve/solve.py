@@ -30,7 +30,7 @@ from pinnsolve.solution import Solution
 SMALL = 4000  # parameters for which J^T J is affordable at every step
 REPORT_STEPS = 10  # steps between two looks at the held-out points
 CHECKPOINT_SECONDS = 20.0
-STALLED_SECONDS, STALLED_SHARE = 20.0, 0.4
+STALLED_SECONDS, STALLED_SHARE = 30.0, 0.5
 
 
 def solve(
@@ -70,7 +70,7 @@ def solve(
         checkpoint: a file that is written every 20 s and at the end; a run that finds it goes on
             from there, and its limits count from the first start.
 
-    Training also stops when the held-out residual has not fallen for long (40 % of the time).
+    Training also stops when the held-out residual has not fallen for half of the time (and 30 s).
 
     Raises:
         PinnsolveError: an argument that makes no sense, before training starts.

@@ -44,7 +44,8 @@ class Adam(AbstractOptimizer[AdamState]):
     `decay_steps` steps. One loss and gradient a step; a step to a point that is not finite is
     halved until it is.
 
-    >>> optimizer = Adam(steps=1000) >> LevenbergMarquardt()  # doctest: +SKIP
+    >>> import pinnsolve as ps
+    >>> optimizer = ps.Adam(steps=1000) >> ps.LevenbergMarquardt()
     """
 
     steps: int | None = 1000

@@ -127,7 +127,8 @@ class SSBroyden(AbstractOptimizer[SSBroydenState]):
 
     Memory is three matrices of size x size float64. `rebase` keeps H if it is positive definite.
 
-    >>> optimizer = Adam(steps=1000) >> SSBroyden(steps=5000)  # doctest: +SKIP
+    >>> import pinnsolve as ps
+    >>> optimizer = ps.Adam(steps=1000) >> ps.SSBroyden(steps=5000)
     """
 
     steps: int | None = None
