@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pinnsolve.diff.graph import Node, topological
+from pinnsolve.diff.graph import Node
 from pinnsolve.diff.primitives import PRIMITIVES, Array
 from pinnsolve.errors import GraphError
 
@@ -63,6 +63,3 @@ def topological_until(roots: Iterable[Node], given: Any) -> list[Node]:
         if root not in seen:
             visit(root)
     return order
-
-
-__all__ = ["evaluate", "topological", "topological_until"]

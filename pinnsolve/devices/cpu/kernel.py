@@ -19,7 +19,7 @@ from pinnsolve.devices.cpu.emit import Call, emit
 from pinnsolve.devices.cpu.instructions import Lowered
 from pinnsolve.devices.cpu.jit import program
 from pinnsolve.devices.cpu.lower import lower
-from pinnsolve.devices.cpu.stages import VARYING, Stages, cut
+from pinnsolve.devices.cpu.stages import VARYING, Stages, cut, depends_on_parameters
 from pinnsolve.diff.evaluate import evaluate
 from pinnsolve.diff.graph import Graph, Node, topological
 from pinnsolve.diff.parameters import Layout
@@ -167,11 +167,10 @@ class BoundKernel:
         self.varying = [
             n for n in kernel.uniform_offsets if n.primitive not in ("parameter", "direction")
         ]
-        constant = [n for n in self.varying if not _depends_on_parameters(n)]
+        constant = [n for n in self.varying if not depends_on_parameters(n)]
         self._fill_uniform(constant, evaluate(constant, {}))
         self.varying = [n for n in self.varying if n not in constant]
         self.leaves = {n for n in topological(self.varying) if n.primitive == "direction"}
-        self.flat = np.empty(0)
 
     def _fill_data(self, inputs: Mapping[str, Array]) -> None:
         nodes = [
@@ -240,10 +239,6 @@ class BoundKernel:
             values[node] = sums[start : start + shape[0] * shape[1]].reshape(shape)
         names = self.kernel.stages.epilogue
         return dict(zip(names, evaluate(names.values(), values), strict=True))
-
-
-def _depends_on_parameters(node: Node) -> bool:
-    return any(n.primitive in ("parameter", "direction") for n in topological([node]))
 
 
 def _is_scale(node: Node) -> bool:

@@ -67,7 +67,7 @@ def _stage(node: Node, below: list[str]) -> str:
             )
         moving = "tile" in below
         fixed = all(
-            s == "data" or not _depends_on_parameters(a)
+            s == "data" or not depends_on_parameters(a)
             for s, a in zip(below, node.args, strict=True)
         )
         return "data" if fixed and not moving else "tile"
@@ -78,5 +78,6 @@ def _stage(node: Node, below: list[str]) -> str:
     return "uniform"
 
 
-def _depends_on_parameters(node: Node) -> bool:
+def depends_on_parameters(node: Node) -> bool:
+    """Whether a parameter or a direction is below the node."""
     return any(n.primitive in ("parameter", "direction") for n in topological([node]))
