@@ -140,6 +140,10 @@ def is_ones(x: Node) -> bool:
     return x.primitive == "constant" and all(v == 1 for row in x.attributes[0] for v in row)
 
 
+def is_zeros(x: Node) -> bool:
+    return x.primitive == "constant" and all(v == 0 for row in x.attributes[0] for v in row)
+
+
 def widen(x: Node, columns: int, rows: int = 1) -> Node:
     """A single column repeated, ``(.., columns)``; a single row too, where it has no points."""
     if x.columns == columns and (x.points or x.shape.rows == rows):
