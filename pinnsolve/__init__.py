@@ -1,6 +1,9 @@
 """Partial differential equations solved with physics-informed neural networks."""
 
 from pinnsolve import diff, nets, ops
+from pinnsolve.compiled import jit
+from pinnsolve.exporting import export
+from pinnsolve.loading import load
 from pinnsolve.nets import MLP, SIREN
 from pinnsolve.optim import Adam, LevenbergMarquardt, SSBroyden
 from pinnsolve.pde.coordinates import coordinates
@@ -8,7 +11,7 @@ from pinnsolve.pde.fields import field, fields
 from pinnsolve.pde.operators import at, divergence, gradient, laplace, pin
 from pinnsolve.pde.problem import Problem
 from pinnsolve.points import Points
-from pinnsolve.solution import Solution, load
+from pinnsolve.solution import Solution
 from pinnsolve.solve import solve
 
 __version__ = "0.1.0"
@@ -26,9 +29,11 @@ __all__ = [
     "coordinates",
     "diff",
     "divergence",
+    "export",
     "field",
     "fields",
     "gradient",
+    "jit",
     "laplace",
     "load",
     "nets",

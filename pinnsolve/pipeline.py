@@ -20,8 +20,8 @@ from pinnsolve.devices.base import AbstractDevice, AbstractExecutable, ResidualB
 from pinnsolve.diff import functions as ops
 from pinnsolve.diff.evaluate import evaluate
 from pinnsolve.diff.export import graph_from_data, graph_to_data, stored_parameter
-from pinnsolve.diff.graph import Node, topological
-from pinnsolve.diff.parameters import Array, Layout
+from pinnsolve.diff.graph import Node, Shape, substitute, topological
+from pinnsolve.diff.parameters import Array, Layout, initialize
 from pinnsolve.diff.plan import BlockPlan, close, monomial, plan_block
 from pinnsolve.diff.residual import Approximator, field_channels, residual_nodes
 from pinnsolve.errors import FileError, NetworkError
@@ -119,9 +119,10 @@ def represent(system: System, network: Network) -> Model:
         for group, cell in cells.items()
         for name, parameter in cell.named_parameters().items()
     }
+    trained = {name: p for name, p in named.items() if p.requires_grad}
     approximators = tuple(_approximator(system, group, cell) for group, cell in cells.items())
     text = "; ".join(repr(cell).splitlines()[0] for cell in cells.values())
-    return Model(approximators, Layout.of(named), text)
+    return Model(approximators, Layout.of(trained), text)
 
 
 def _field_name(field: Any) -> str:
@@ -142,27 +143,35 @@ def default_network(system: System) -> Cell:
 
 
 def _approximator(system: System, group: tuple[str, ...], cell: Cell) -> Approximator:
-    """The network behind the affine map of the domain to [-1, 1]."""
-    centre = [[(low + high) / 2 for low, high in system.intervals]]
-    factor = [[2 / (high - low) for low, high in system.intervals]]
+    """The network behind the affine map of the domain to [-1, 1]; what is frozen is constant."""
+    centre = [(low + high) / 2 for low, high in system.intervals]
+    factor = [2 / (high - low) for low, high in system.intervals]
+
+    frozen = [p for p in cell.parameters() if not p.requires_grad]
+    initialize(frozen)
+    fixed = {p.node: ops.constant(p.value) for p in frozen}
 
     def function(x: Node) -> Node:
-        return cell((x - ops.constant(centre)) * ops.constant(factor))
+        output = cell((x - ops.constant(centre)) * ops.constant(factor))
+        return substitute({"output": output}, fixed)["output"]
 
     output = function(ops.input_points("site0", system.dimension))
-    if output.shape != (1, 1, len(group)):
+    if output.shape != Shape(1, (len(group),)):
         raise NetworkError(
-            f"the network gives {output.columns} columns, but stands for "
+            f"the network gives values of shape {output.shape}, but stands for "
             f"{len(group)} field(s): {', '.join(group)}"
         )
     return Approximator(group, function)
+
+
+KINKS = {"absolute", "sign", "less", "less_equal", "equal"}
 
 
 def check_smoothness(system: System, model: Model) -> None:
     """Refuse a network with a kink where the equations differentiate twice or more."""
     for approximator in model.approximators:
         output = approximator.function(ops.input_points("site0", system.dimension))
-        kinks = {node.primitive for node in topological([output])} & {"absolute", "sign"}
+        kinks = {node.primitive for node in topological([output])} & KINKS
         order, source = max(
             (sum(jet.orders), residual.source)
             for residual in system.residuals

@@ -35,6 +35,10 @@ class Points:
         boundary: points of each lower-dimensional set; fixes their number.
         redraw: optimizer steps between two draws; 0 for never, None for what suits the optimizer.
         candidates: a draw takes those with large residuals from so many times the points it needs.
+
+    >>> import pinnsolve as ps
+    >>> ps.Points(interior=2000, redraw=0).interior
+    2000
     """
 
     interior: int | None = None

@@ -43,6 +43,11 @@ class Solution:
         stop_reason: why training ended.
         seed: of the points and the first parameters.
         details: further rows of the report, such as device and precision.
+
+    >>> import pinnsolve as ps
+    >>> x = ps.coordinates("x")
+    >>> u = ps.field("u", x)
+    >>> problem = ps.Problem(u.dx - u, ps.Eq(u(0), 1), domain={x: (0, 1)})
     """
 
     problem: Problem

@@ -18,12 +18,12 @@ ROWS = (
     {"pde"},
     {"diff"},
     {"nets", "devices", "ops"},
-    {"optim"},
-    {"pipeline", "points"},
+    {"optim", "compiled", "function_file", "nesting"},
+    {"pipeline", "points", "exporting"},
     {"comparison", "progress", "solution_field", "solution_file"},
     {"plot"},
     {"solution", "checkpoint"},
-    {"solve"},
+    {"solve", "loading"},
     {"__init__"},
     {"command_line"},
     {"__main__"},
@@ -46,7 +46,7 @@ CONFINED = {
     "sympy": ("pinnsolve.pde", "pinnsolve.diff.freeze", "pinnsolve.diff.plan", "problems"),
     "matplotlib": ("pinnsolve.plot",),
     "rich": ("pinnsolve.progress",),
-    "h5py": ("pinnsolve.solution_file", "pinnsolve.nets.checkpoint"),
+    "h5py": ("pinnsolve.solution_file", "pinnsolve.function_file", "pinnsolve.nets.checkpoint"),
 }
 
 

@@ -146,7 +146,7 @@ def test_arguments_that_make_no_sense(arguments: dict, message: str) -> None:
     ("network", "message"),
     [
         (ps.MLP(3, 1), "a Dense layer of 3 inputs was given 2 columns"),
-        (ps.MLP(2, 2), "the network gives 2 columns, but stands for 1 field"),
+        (ps.MLP(2, 2), "the network gives values of shape .n, 2., but stands for 1 field"),
         ({"v": ps.MLP(2, 1)}, "networks are given for v but the problem's fields are u"),
     ],
 )

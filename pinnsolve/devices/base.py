@@ -7,7 +7,7 @@ parameters are inputs: binding other points never compiles anything.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
@@ -108,13 +108,33 @@ class AbstractExecutable(ABC):
         """The objective at these points, one entry a block."""
 
 
+class AbstractFunction(ABC):
+    """A compiled graph with uniform outputs: values of leaves in, values of outputs out."""
+
+    compile_seconds: float
+
+    @abstractmethod
+    def __call__(self, values: Mapping[Node, Array]) -> list[Array]:
+        """The outputs; parameters that are not among the leaves have their own values."""
+
+    @abstractmethod
+    def seconds(self, values: Mapping[Node, Array]) -> dict[str, float]:
+        """The time of each part of one run."""
+
+
 class AbstractDevice(ABC):
     """Where programs run."""
 
     name: str
 
     @abstractmethod
-    def compile(self, blocks: Sequence[ResidualBlock], layout: Layout) -> AbstractExecutable: ...
+    def compile(self, blocks: Sequence[ResidualBlock], layout: Layout) -> AbstractExecutable:
+        """Residual blocks as an objective."""
+
+    @abstractmethod
+    def function(self, outputs: Sequence[Node], rewrites: bool = True) -> AbstractFunction:
+        """The outputs of a graph, which are uniform, as a function of its leaves; rewritten or as
+        they are."""
 
 
 def check_points(blocks: Sequence[ResidualBlock], points: Sequence[BlockPoints]) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,6 +12,7 @@ import numpy as np
 from pinnsolve.devices.base import (
     AbstractDevice,
     AbstractExecutable,
+    AbstractFunction,
     AbstractObjective,
     Array,
     BlockPoints,
@@ -21,7 +23,7 @@ from pinnsolve.devices.base import (
     split_rows,
 )
 from pinnsolve.diff.evaluate import evaluate
-from pinnsolve.diff.graph import Graph
+from pinnsolve.diff.graph import Graph, Node
 from pinnsolve.diff.parameters import Layout
 from pinnsolve.diff.residual import PROGRAMS
 from pinnsolve.diff.residual import direction as direction_of
@@ -36,6 +38,26 @@ class ReferenceDevice(AbstractDevice):
 
     def compile(self, blocks: Sequence[ResidualBlock], layout: Layout) -> ReferenceExecutable:
         return ReferenceExecutable(tuple(blocks), layout)
+
+    def function(self, outputs: Sequence[Node], rewrites: bool = True) -> ReferenceFunction:
+        graph = Graph({str(k): node for k, node in enumerate(outputs)})
+        return ReferenceFunction(tuple((rewrite(graph) if rewrites else graph).outputs.values()))
+
+
+@dataclass(frozen=True)
+class ReferenceFunction(AbstractFunction):
+    """The interpreter."""
+
+    outputs: tuple[Node, ...]
+    compile_seconds: float = 0.0
+
+    def __call__(self, values: Mapping[Node, Array]) -> list[Array]:
+        return evaluate(self.outputs, values)
+
+    def seconds(self, values: Mapping[Node, Array]) -> dict[str, float]:
+        start = time.perf_counter()
+        self(values)
+        return {"interpreter": time.perf_counter() - start}
 
 
 @dataclass(frozen=True)
@@ -92,7 +114,7 @@ class ReferenceObjective(AbstractObjective):
         loss, gradient = 0.0, np.zeros(self.size)
         for block in range(len(self.counts)):
             outputs = self._run("gradient", theta, block)
-            loss += float(outputs["loss"][0, 0])
+            loss += float(outputs["loss"].item())
             gradient += self._flat(outputs)
         return loss, gradient
 

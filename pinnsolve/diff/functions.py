@@ -1,382 +1,320 @@
-"""Functions that build nodes: the vocabulary of networks and residuals.
+"""Functions that build nodes: the vocabulary of networks and residuals, in one namespace.
 
-Constructors keep nodes in a normal form (numbers folded, zeros and ones absorbed); everything
-larger is a named pass in :mod:`pinnsolve.diff.rewrite`. Networks use them as ``pinnsolve.ops``.
-Arguments broadcast as in numpy: a row against all points, one column against several.
+An elementary function is one row of :mod:`pinnsolve.diff.primitives`; a composition is one line
+here. Users meet the same names as ``pinnsolve.ops``.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Sequence
+from typing import Any
 
-from pinnsolve.diff.graph import SCALAR, Node, Operand, Shape, make
+from pinnsolve.diff import structure
+from pinnsolve.diff.arithmetic import (
+    add,
+    align,
+    broadcast_shape,
+    divide,
+    equal,
+    greater,
+    greater_equal,
+    less,
+    less_equal,
+    maximum,
+    minimum,
+    multiply,
+    power,
+    scale,
+    subtract,
+    vanishing_power,
+    where,
+    widen,
+)
+from pinnsolve.diff.graph import Node, Operand, make
+from pinnsolve.diff.leaves import (
+    HasNode,
+    Literal,
+    as_node,
+    coefficient,
+    constant,
+    input_points,
+    is_ones,
+    is_zeros,
+    number_of,
+)
+from pinnsolve.diff.structure import (
+    at_points,
+    axis_of,
+    collect,
+    column,
+    concatenate,
+    contract,
+    cut,
+    index,
+    ones,
+    outer,
+    part,
+    reshape,
+    spread,
+    stack,
+    stack_values,
+    sum_axes,
+    sum_columns,
+    sum_entries,
+    sum_points,
+    transpose,
+    without,
+)
 from pinnsolve.errors import GraphError
 
-
-def constant(value: Any) -> Node:
-    """A number, or a matrix given as nested rows; part of the program's text."""
-    if isinstance(value, (int, float)):
-        return make("constant", (), (((float(value),),),), SCALAR)
-    rows = tuple(tuple(float(entry) for entry in row) for row in value)
-    return make("constant", (), (rows,), Shape(0, len(rows), len(rows[0])))
+Value = Operand | HasNode
 
 
-def coefficient(value: float) -> Node:
-    """A number of the equations (a viscosity): an input of the program, never part of its text."""
-    return make("coefficient", (), (float(value),), SCALAR)
+# --- elementary functions --------------------------------------------------------------------
 
 
-def input_points(name: str, columns: int) -> Node:
-    """Point data, ``(n, columns)``, given at run time under this name."""
-    return make("input", (), (name,), Shape(1, 1, columns))
-
-
-class HasNode(Protocol):
-    """A parameter, or anything else that stands for a node."""
-
-    @property
-    def node(self) -> Node: ...
-
-
-def number_of(x: Operand | HasNode) -> float | None:
-    """The value of a scalar constant, or None."""
-    if not isinstance(x, Node):
-        return float(x) if isinstance(x, (int, float)) else None
-    if x.primitive == "constant" and x.shape == SCALAR:
-        return x.attributes[0][0][0]
-    return None
-
-
-def _node(x: Operand | HasNode) -> Node:
-    if isinstance(x, Node):
-        return x
-    if isinstance(x, (int, float)):
-        return constant(x)
-    if not isinstance(getattr(x, "node", None), Node):
-        raise GraphError(
-            f"expected a traced value, a parameter or a number, not {type(x).__name__}; "
-            "write fixed arrays as pinnsolve.diff.constant(rows)"
-        )
-    return x.node
-
-
-def broadcast_shape(x: Node, y: Node, what: str) -> Shape:
-    """The numpy broadcast of two shapes; GraphError when they do not fit."""
-
-    def fit(a: int, b: int) -> bool:
-        return a == b or a == 1 or b == 1
-
-    points_fit = x.points == y.points or 0 in (x.points, y.points)
-    rows_fit = fit(x.shape.rows, y.shape.rows)
-    if x.points or y.points:  # a matrix has no place among rows of points
-        rows_fit = x.shape.rows == y.shape.rows == 1
-    if not (points_fit and rows_fit and fit(x.columns, y.columns)):
-        raise GraphError(f"cannot {what} values of shapes {x.shape} and {y.shape}")
-    return Shape(
-        max(x.points, y.points), max(x.shape.rows, y.shape.rows), max(x.columns, y.columns)
-    )
-
-
-def add(x: Operand | HasNode, y: Operand | HasNode) -> Node:
-    """x + y."""
-    a, b = number_of(x), number_of(y)
-    if a is not None and b is not None:
-        return constant(a + b)
-    x, y = _node(x), _node(y)
-    shape = broadcast_shape(x, y, "add")
-    if a == 0 and y.shape == shape:
-        return y
-    if b == 0 and x.shape == shape:
-        return x
-    if x is y:
-        return scale(2.0, x)
-    return make("add", (x, y), (), shape)
-
-
-def subtract(x: Operand | HasNode, y: Operand | HasNode) -> Node:
-    """x - y."""
-    return add(x, scale(-1.0, _node(y)))
-
-
-def scale(number: float, x: Node) -> Node:
-    """number * x, the number being part of the program's text."""
-    value = number_of(x)
-    if value is not None:
-        return constant(number * value)
-    if x.primitive == "scale":
-        number, x = number * x.attributes[0], x.args[0]
-    if number == 1:
-        return x
-    if number == 0:
-        return constant([[0.0] * x.columns] * x.shape.rows)
-    return make("scale", (x,), (float(number),), x.shape)
-
-
-def multiply(x: Operand | HasNode, y: Operand | HasNode) -> Node:
-    """x * y, elementwise."""
-    a, b = number_of(x), number_of(y)
-    if a is not None:
-        return scale(a, _node(y))
-    if b is not None:
-        return scale(b, _node(x))
-    x, y = _node(x), _node(y)
-    if x.primitive == "scale" or y.primitive == "scale":  # numbers move outwards and meet there
-        number = 1.0
-        if x.primitive == "scale":
-            number, x = number * x.attributes[0], x.args[0]
-        if y.primitive == "scale":
-            number, y = number * y.attributes[0], y.args[0]
-        return scale(number, multiply(x, y))
-    shape = broadcast_shape(x, y, "multiply")
-    for one, other in ((x, y), (y, x)):
-        if is_ones(one) and other.shape == shape:
-            return other
-    return make("multiply", (x, y), (), shape)
-
-
-def is_ones(x: Node) -> bool:
-    return x.primitive == "constant" and all(v == 1 for row in x.attributes[0] for v in row)
-
-
-def is_zeros(x: Node) -> bool:
-    return x.primitive == "constant" and all(v == 0 for row in x.attributes[0] for v in row)
-
-
-def widen(x: Node, columns: int, rows: int = 1) -> Node:
-    """A single column repeated, ``(.., columns)``; a single row too, where it has no points."""
-    if x.columns == columns and (x.points or x.shape.rows == rows):
-        return x
-    return multiply(x, constant([[1.0] * columns] * (1 if x.points else rows)))
-
-
-def divide(x: Operand | HasNode, y: Operand | HasNode) -> Node:
-    """x / y."""
-    b = number_of(y)
-    if b == 0:
-        raise GraphError("division by the number 0")
-    return multiply(x, 1 / b if b is not None else power(_node(y), -1.0))
-
-
-def power(x: Node, exponent: float) -> Node:
-    """x to a fixed real power. Whole powers of negative numbers are fine, others are NaN there."""
-    if not isinstance(exponent, (int, float)):
-        raise GraphError("power takes a number as exponent; write exp(y * log(x)) for others")
-    value = number_of(x)
-    if value is not None:
-        if (value == 0 and exponent < 0) or (value < 0 and not float(exponent).is_integer()):
-            raise GraphError(f"{value:g} to the power {exponent:g} is not a real number")
-        return constant(value**exponent)
-    if exponent == 0:
-        return constant(1.0)
-    if exponent == 1:
-        return x
-    if exponent == 2:
-        return multiply(x, x)
-    return make("power", (x,), (float(exponent),), x.shape)
-
-
-def _elementwise(name: str, x: Operand) -> Node:
-    x = _node(x)
+def _elementwise(name: str, x: Value) -> Node:
+    x = as_node(x)
     return make(name, (x,), (), x.shape)
 
 
-def tanh(x: Operand) -> Node:
+def tanh(x: Value) -> Node:
     """Hyperbolic tangent."""
     return _elementwise("tanh", x)
 
 
-def sigmoid(x: Operand) -> Node:
+def sigmoid(x: Value) -> Node:
     """1 / (1 + exp(-x))."""
     return _elementwise("sigmoid", x)
 
 
-def sin(x: Operand) -> Node:
+def sin(x: Value) -> Node:
     """Sine."""
     return _elementwise("sin", x)
 
 
-def cos(x: Operand) -> Node:
+def cos(x: Value) -> Node:
     """Cosine."""
     return _elementwise("cos", x)
 
 
-def exp(x: Operand) -> Node:
+def exp(x: Value) -> Node:
     """Exponential."""
     return _elementwise("exp", x)
 
 
-def log(x: Operand) -> Node:
-    """Natural logarithm (NaN for x < 0)."""
+def expm1(x: Value) -> Node:
+    """exp(x) - 1 without cancellation near 0."""
+    return _elementwise("expm1", x)
+
+
+def log(x: Value) -> Node:
+    """Natural logarithm (NaN for x < 0, -inf at 0)."""
     return _elementwise("log", x)
 
 
-def erf(x: Operand) -> Node:
+def log1p(x: Value) -> Node:
+    """log(1 + x) without cancellation near 0."""
+    return _elementwise("log1p", x)
+
+
+def erf(x: Value) -> Node:
     """Error function."""
     return _elementwise("erf", x)
 
 
-def arctan(x: Operand) -> Node:
+def arctan(x: Value) -> Node:
     """Inverse tangent."""
     return _elementwise("arctan", x)
 
 
-def absolute(x: Operand) -> Node:
+def softplus(x: Value) -> Node:
+    """log(1 + exp(x)), x for large x; no overflow."""
+    return _elementwise("softplus", x)
+
+
+def absolute(x: Value) -> Node:
     """|x|; its derivative at 0 is taken as 0."""
     return _elementwise("absolute", x)
 
 
-def sign(x: Operand) -> Node:
+def sign(x: Value) -> Node:
     """-1, 0 or 1; its derivative is taken as 0."""
     return _elementwise("sign", x)
 
 
-def sqrt(x: Node) -> Node:
-    """Square root (NaN for x < 0)."""
+def stop_gradient(x: Value) -> Node:
+    """x itself, with all derivatives zero."""
+    return _elementwise("stop_gradient", x)
+
+
+# --- compositions ----------------------------------------------------------------------------
+
+
+def sqrt(x: Value) -> Node:
+    """Square root (NaN for x < 0); its derivative at 0 is taken as 0."""
     return power(x, 0.5)
 
 
-def sinh(x: Node) -> Node:
+def sinh(x: Value) -> Node:
     """Hyperbolic sine."""
-    return scale(0.5, exp(x) - exp(-x))
+    return scale(0.5, expm1(x) - expm1(-as_node(x)))
 
 
-def cosh(x: Node) -> Node:
+def cosh(x: Value) -> Node:
     """Hyperbolic cosine."""
-    return scale(0.5, exp(x) + exp(-x))
+    return scale(0.5, exp(x) + exp(-as_node(x)))
 
 
-def tan(x: Node) -> Node:
+def tan(x: Value) -> Node:
     """Tangent."""
     return sin(x) / cos(x)
 
 
-def swish(x: Node) -> Node:
+def relu(x: Value) -> Node:
+    """max(x, 0) with derivative 0 at 0; its kink is refused by equations of second order."""
+    return where(less(0.0, x), x, 0.0)
+
+
+def swish(x: Value) -> Node:
     """x sigmoid(x) (Ramachandran et al. 2017), also called SiLU."""
-    return x * sigmoid(x)
+    return multiply(x, sigmoid(x))
 
 
-def gelu(x: Node) -> Node:
+def gelu(x: Value) -> Node:
     """x Phi(x) with the exact normal distribution (Hendrycks and Gimpel 2016)."""
-    return scale(0.5, x * (1 + erf(scale(1 / math.sqrt(2), x))))
+    return scale(0.5, multiply(x, 1 + erf(scale(1 / math.sqrt(2), as_node(x)))))
 
 
-def maximum(x: Operand, y: Operand) -> Node:
-    """The larger of two, as (x + y + |x - y|) / 2."""
-    return scale(0.5, add(add(x, y), absolute(subtract(x, y))))
+def mish(x: Value) -> Node:
+    """x tanh(softplus(x)) (Misra 2019)."""
+    return multiply(x, tanh(softplus(x)))
 
 
-def relu(x: Node) -> Node:
-    """max(x, 0); it has a kink, so equations of second order refuse it."""
-    return scale(0.5, add(x, absolute(x)))
+def clip(x: Value, low: Value, high: Value) -> Node:
+    """x held between two bounds."""
+    return minimum(maximum(x, low), high)
 
 
-def column(x: Node, j: int) -> Node:
-    """One column, ``(.., 1)``."""
-    if not 0 <= j < x.columns:
-        raise GraphError(f"column {j} of a value of shape {x.shape}")
-    if x.columns == 1:
-        return x
-    if x.primitive == "concatenate":
-        for piece in x.args:
-            if j < piece.columns:
-                return column(piece, j)
-            j -= piece.columns
-    if x.primitive == "constant" and x.shape.rows == 1:
-        return constant(x.attributes[0][0][j])
-    return make("column", (x,), (j,), Shape(x.points, x.shape.rows, 1))
+def dot(x: Value, weight: Value, transposed: bool = False) -> Node:
+    """x @ weight, or x @ weight.T, over the last axis of x.
+
+    Raises GraphError when the sizes do not fit or the weight is not a matrix.
+    """
+    weight = as_node(weight)
+    if weight.points and len(weight.dims) == 2:  # a matrix at each point
+        return matmul(x, transpose(weight) if transposed else weight)
+    return structure.dot(x, weight, transposed)
 
 
-def concatenate(parts: Sequence[Node]) -> Node:
-    """Columns side by side."""
-    if len(parts) == 1:
-        return parts[0]
-    points = max(p.points for p in parts)
-    if any(p.shape.rows != 1 or p.points not in (0, points) for p in parts):
-        raise GraphError(f"cannot put side by side {', '.join(str(p.shape) for p in parts)}")
-    shape = Shape(points, 1, sum(p.columns for p in parts))
-    return make("concatenate", tuple(parts), (), shape)
+def matmul(x: Value, y: Value) -> Node:
+    """x @ y as numpy has it, for values of at most two axes (at each point)."""
+    x, y = as_node(x), as_node(y)
+    if not (1 <= len(x.dims) <= 2 and 1 <= len(y.dims) <= 2):
+        raise GraphError(f"matmul of values of shapes {x.shape} and {y.shape}")
+    inner = x.columns, y.dims[0]
+    if inner[0] != inner[1]:
+        raise GraphError(f"matmul of values of shapes {x.shape} and {y.shape}: {inner} differ")
+    if y.points == 0:
+        column = y if len(y.dims) == 2 else reshape(y, (-1, 1))
+        return reshape(dot(x, column), (*x.dims[:-1], *y.dims[1:]))
+    if len(y.dims) == 1 and x.points == 0 and len(x.dims) == 2:
+        return dot(y, x, transposed=True)
+    rows = reshape(x, (-1, x.columns, 1))
+    products = multiply(rows, reshape(y, (1, inner[1], -1)))
+    return reshape(sum_axes(products, (-2,)), (*x.dims[:-1], *y.dims[1:]))
 
 
-def sum_columns(x: Node) -> Node:
-    """Sum over columns, ``(.., 1)``."""
-    return x if x.columns == 1 else make("sum_columns", (x,), (), x.shape._replace(columns=1))
+# --- reductions ------------------------------------------------------------------------------
 
 
-def ones(x: Node) -> Node:
-    """A column of ones, one for each point of x."""
-    return make("ones", (x,), (), Shape(x.points, x.shape.rows, 1))
+def mean(x: Value, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Node:
+    """Mean over axes of a value (of the value at each point), all by default."""
+    x = as_node(x)
+    total = sum_entries(x, axis, keepdims)
+    return scale(total.shape.size / x.shape.size, total)
 
 
-def sum_points(x: Node) -> Node:
-    """Sum over points: ``(n, w) -> (1, w)``."""
-    if x.points != 1:
-        raise GraphError(f"sum over points of a value of shape {x.shape}, which has none")
-    if x.primitive == "concatenate":
-        return concatenate([sum_points(a) if a.points else a * sum_points(ones(x)) for a in x.args])
-    return make("sum_points", (x,), (), Shape(0, 1, x.columns))
+def norm(x: Value, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Node:
+    """Euclidean norm over axes, all by default; its gradient at 0 is taken as 0."""
+    x = as_node(x)
+    return sqrt(sum_entries(multiply(x, x), axis, keepdims))
 
 
-def dot(x: Node, weight: Node | HasNode, transposed: bool = False) -> Node:
-    """x @ weight, or x @ weight.T; the weight is the same for all points."""
-    weight = _node(weight)
-    inner, columns = weight.shape.rows, weight.columns
-    if transposed:
-        inner, columns = columns, inner
-    if weight.points != 0 or x.columns != inner:
-        what = "transposed " if transposed else ""
-        raise GraphError(f"cannot multiply {x.shape} by the {what}matrix {weight.shape}")
-    return make("dot", (x, weight), (bool(transposed),), x.shape._replace(columns=columns))
+def max_entries(x: Value, axis: int | None = None, keepdims: bool = False) -> Node:
+    """The largest entry along an axis (of all by default); equal ones share the derivative."""
+    x = as_node(x)
+    if axis is None:
+        largest = max_entries(reshape(x, (-1,)), -1)
+        return reshape(largest, (1,) * len(x.dims)) if keepdims else largest
+    axis = axis_of(x, axis, "take the maximum")
+    largest = cut(x, axis, 0, 1)
+    for k in range(1, x.dims[axis]):
+        largest = maximum(largest, cut(x, axis, k, 1))
+    return largest if keepdims else without(largest, axis)
 
 
-def contract(x: Node, y: Node) -> Node:
-    """x.T @ y, summed over points (and over the blocks of two equal stacks)."""
-    if x.points != y.points:
-        raise GraphError(f"cannot contract {x.shape} with {y.shape}")
-    return make("contract", (x, y), (), Shape(0, x.columns, y.columns))
+def logsumexp(x: Value, axis: int = -1, keepdims: bool = False) -> Node:
+    """log(sum(exp(x))) along an axis; no overflow."""
+    x = as_node(x)
+    axis = axis_of(x, axis, "sum exponentials")
+    largest = stop_gradient(max_entries(x, axis, keepdims=True))
+    total = log(sum_entries(exp(x - largest), axis, keepdims=True)) + largest
+    return total if keepdims else without(total, axis)
 
 
-def outer(x: Node, y: Node, blocks: int = 1) -> Node:
-    """Per point, the outer product x[:, None] y[None, :] flattened, summed over stacked blocks."""
-    return make("outer", (x, y), (blocks,), Shape(1, 1, x.columns * y.columns))
+def softmax(x: Value, axis: int = -1) -> Node:
+    """exp(x) / sum(exp(x)) along an axis; no overflow."""
+    return exp(as_node(x) - logsumexp(x, axis, keepdims=True))
 
 
-def stack(members: Sequence[Node]) -> Node:
-    """Per-point values of one shape on top of each other, ``(S n, w)``."""
-    if len(members) == 1:
-        return members[0]
-    return make("stack", tuple(members), (), members[0].shape._replace(points=len(members)))
+def mean_points(x: Node) -> Node:
+    """Mean over points: ``(n, *dims) -> dims``."""
+    total = sum_points(x)
+    if x.shape.count:
+        return scale(1 / x.shape.count, total)
+    return total / reshape(sum_points(ones(x)), ())
 
 
-def part(x: Node, index: int) -> Node:
-    """Block ``index`` of a stack."""
-    if x.points <= 1:
-        return x
-    return make("part", (x,), (index, x.points), x.shape._replace(points=1))
+# Each takes the attributes of a row, then its arguments.
+_OPERATIONS: dict[str, Callable[..., Node]] = {
+    "add": lambda a, x, y: add(x, y),
+    "scale": lambda a, x: scale(a[0], x),
+    "multiply": lambda a, x, y: multiply(x, y),
+    "dot": lambda a, x, weight: dot(x, weight, transposed=a[0]),
+    "contract": lambda a, x, y: contract(x, y),
+    "outer": lambda a, x, y: outer(x, y, blocks=a[0]),
+    "concatenate": lambda a, *parts: concatenate(parts, a[0]),
+    "stack": lambda a, *members: stack(members),
+    "part": lambda a, x: part(x, a[0]),
+    "cut": lambda a, x: cut(x, *a),
+    "reshape": lambda a, x: reshape(x, a[0]),
+    "transpose": lambda a, x: transpose(x, a[0]),
+    "sum_axes": lambda a, x: sum_axes(x, a[0]),
+    "sum_points": lambda a, x: sum_points(x),
+    "spread": lambda a, x: spread(x),
+    "collect": lambda a, x: collect(x),
+    "again": lambda a, x: make("again", (x,), a, x.shape),
+}
 
 
 def apply(primitive: str, attributes: tuple[Any, ...], args: Sequence[Node]) -> Node:
     """The operation of a linear or bilinear row on arguments that may have new shapes."""
-    match primitive:
-        case "add":
-            return add(*args)
-        case "scale":
-            return scale(attributes[0], *args)
-        case "multiply":
-            return multiply(*args)
-        case "dot":
-            return dot(*args, transposed=attributes[0])
-        case "contract":
-            return contract(*args)
-        case "outer":
-            return outer(*args, blocks=attributes[0])
-        case "column":
-            return column(*args, j=attributes[0])
-        case "concatenate":
-            return concatenate(args)
-        case "sum_columns":
-            return sum_columns(*args)
-        case "sum_points":
-            return sum_points(*args)
-    raise GraphError(f"{primitive} cannot be applied to new arguments")
+    if primitive not in _OPERATIONS:
+        raise GraphError(f"{primitive} cannot be applied to new arguments")
+    return _OPERATIONS[primitive](attributes, *args)
+
+
+__all__ = [
+    "Literal", "Value", "absolute", "add", "align", "apply", "arctan", "as_node", "at_points",
+    "broadcast_shape", "clip", "coefficient", "collect", "column", "concatenate", "constant",
+    "contract", "cos", "cosh", "cut", "divide", "dot", "equal", "erf", "exp", "expm1", "gelu",
+    "greater", "greater_equal", "index", "input_points", "is_ones", "is_zeros", "less",
+    "less_equal", "log", "log1p", "logsumexp", "matmul", "max_entries", "maximum", "mean",
+    "mean_points", "minimum", "mish", "multiply", "norm", "number_of", "ones", "outer", "part",
+    "power", "relu", "reshape", "scale", "sigmoid", "sign", "sin", "sinh", "softmax", "softplus",
+    "spread", "sqrt", "stack", "stack_values", "stop_gradient", "subtract", "sum_axes",
+    "sum_columns", "sum_entries", "sum_points", "swish", "tan", "tanh", "transpose",
+    "vanishing_power", "where", "widen",
+]  # fmt: skip

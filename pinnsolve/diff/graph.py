@@ -1,60 +1,65 @@
 """The graph: frozen, interned nodes.
 
 Invariant: two nodes with the same primitive, arguments and attributes are the same object, so a
-common subexpression exists once. A node's shape says how its rows relate to the points:
+common subexpression exists once. A value is an array, and its shape says how it relates to points:
 
-* ``points = 0``: the same for all points (a parameter, a coefficient, a sum over points);
-* ``points = 1``: one row per point, ``(n, columns)``;
-* ``points = S``: S such blocks on top of each other, ``(S n, columns)``, so that one matrix product
+* ``points = 0``: uniform, the same for all points (a parameter, a coefficient, a sum over points);
+* ``points = 1``: one value per point, ``(n, *dims)``;
+* ``points = S``: S such blocks on top of each other, ``(S n, *dims)``, so that one matrix product
   serves S channels.
 """
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from types import FrameType
 from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
+
+import numpy as np
 
 from pinnsolve.errors import GraphError
 
 
 class Shape(NamedTuple):
-    """``(points, rows, columns)``; ``rows`` is 1 wherever ``points`` is not 0."""
+    """``dims`` are the axes of a uniform value, or of the value at one point; ``count`` is the
+    number of points where it is known, else 0."""
 
     points: int
-    rows: int
-    columns: int
-
-    def __str__(self) -> str:
-        rows = (
-            str(self.rows) if self.points == 0 else "n" if self.points == 1 else f"{self.points}n"
-        )
-        return f"[{rows}, {self.columns}]"
-
-
-SCALAR = Shape(0, 1, 1)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Node:
-    """One value of the graph. Made by :func:`make`, never directly."""
-
-    primitive: str
-    args: tuple[Node, ...]
-    attributes: tuple[Any, ...]  # hashable
-    shape: Shape
-
-    @property
-    def points(self) -> int:
-        return self.shape.points
+    dims: tuple[int, ...]
+    count: int = 0  # pyright: ignore[reportIncompatibleMethodOverride]
 
     @property
     def columns(self) -> int:
-        return self.shape.columns
+        """The last axis, which matrix products act on; 1 for a number."""
+        return self.dims[-1] if self.dims else 1
 
-    def __repr__(self) -> str:
-        return show({"value": self})
+    @property
+    def rows(self) -> int:
+        """All axes before the last."""
+        return math.prod(self.dims[:-1])
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.dims)
+
+    def __str__(self) -> str:
+        n = str(self.count or "n")
+        first = [] if self.points == 0 else [n if self.points == 1 else f"{self.points} {n}"]
+        return f"[{', '.join([*first, *map(str, self.dims)])}]"
+
+
+SCALAR = Shape(0, ())
+
+
+class Operators:
+    """Arithmetic, indexing and comparisons of what stands for a value: nodes and parameters.
+
+    Comparisons give masks of zeros and ones.
+    """
 
     def __add__(self, other: Operand) -> Node:
         return _functions().add(self, other)
@@ -81,35 +86,129 @@ class Node:
     def __neg__(self) -> Node:
         return _functions().multiply(-1.0, self)
 
-    def __pow__(self, exponent: float) -> Node:
+    def __pow__(self, exponent: Operand) -> Node:
         return _functions().power(self, exponent)
 
-    def __matmul__(self, other: Node) -> Node:
-        return _functions().dot(self, other)
+    def __rpow__(self, base: Operand) -> Node:
+        return _functions().power(base, self)
 
-    __array_ufunc__ = None  # numpy numbers and arrays leave their operators to us
+    def __abs__(self) -> Node:
+        return _functions().absolute(self)
+
+    def __matmul__(self, other: Operand) -> Node:
+        return _functions().matmul(self, other)
+
+    def __rmatmul__(self, other: Operand) -> Node:
+        return _functions().matmul(other, self)
+
+    def __getitem__(self, index: Any) -> Node:
+        return _functions().index(self, index)
+
+    def __lt__(self, other: Operand) -> Node:
+        return _functions().less(self, other)
+
+    def __le__(self, other: Operand) -> Node:
+        return _functions().less_equal(self, other)
+
+    def __gt__(self, other: Operand) -> Node:
+        return _functions().less(other, self)
+
+    def __ge__(self, other: Operand) -> Node:
+        return _functions().less_equal(other, self)
+
+    def __array__(self, *arguments: Any, **options: Any) -> Any:
+        raise GraphError(
+            f"a numpy function was called on a traced value{caller()}; use the function of the "
+            "same name in pinnsolve.ops."
+        )
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *arguments: Any, **options: Any) -> Node:
+        """Operators of numpy arrays and numbers with a node are those of nodes."""
+        if ufunc.__name__ in OPERATORS and method == "__call__" and not options:
+            return getattr(_functions(), ufunc.__name__)(*arguments)
+        raise GraphError(
+            f"numpy.{ufunc.__name__} was called on a traced value{caller()}; use the function of "
+            "the same name in pinnsolve.ops."
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Node(Operators):
+    """One value of the graph. Made by :func:`make`, never directly."""
+
+    primitive: str
+    args: tuple[Node, ...]
+    attributes: tuple[Any, ...]  # hashable
+    shape: Shape
+
+    @property
+    def points(self) -> int:
+        return self.shape.points
+
+    @property
+    def columns(self) -> int:
+        return self.shape.columns
+
+    @property
+    def dims(self) -> tuple[int, ...]:
+        return self.shape.dims
+
+    def __repr__(self) -> str:
+        return show({"value": self})
+
+    def __len__(self) -> int:
+        if not self.dims:
+            raise TypeError("a number has no length")
+        return self.dims[0]
+
+    def __iter__(self) -> Iterator[Node]:
+        return (self[k] for k in range(len(self)))
+
+    # Not so == among comparisons, as nodes are keys: in this package it is identity, elsewhere it
+    # would not mean what it says.
+
+    __hash__ = object.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        if self is other or not isinstance(other, (Node, float, int, np.ndarray, np.generic)):
+            return self is other
+        if isinstance(other, Node) and _is_ours(sys._getframe(1)):
+            return False
+        raise GraphError(
+            f"traced values were compared by == or !={caller()}; their values are not known yet. "
+            "Write pinnsolve.ops.equal(x, y)."
+        )
 
     def __bool__(self) -> bool:
         raise GraphError(
-            "a Python branch (if, while, and, or, not) was taken on a traced value; "
-            "its value is not known yet. Write the choice with pinnsolve.ops functions "
-            "such as maximum or absolute instead."
+            f"a Python branch (if, while, and, or, not) was taken on a traced value{caller()}; "
+            "its value is not known yet. Write pinnsolve.ops.where(condition, x, y) for a choice "
+            "at every entry, pinnsolve.diff.cond for one of two functions, or "
+            "pinnsolve.diff.while_loop for a loop."
         )
-
-    def __lt__(self, other: object) -> bool:
-        return bool(self)  # a comparison is the start of a branch
-
-    __le__ = __gt__ = __ge__ = __lt__
 
     def __float__(self) -> float:
         raise GraphError(
-            "float() was called on a traced value; keep it symbolic and use pinnsolve.ops."
+            f"float() was called on a traced value{caller()}; its value is not known yet. "
+            "Keep it as it is and use pinnsolve.ops, not math or numpy."
         )
 
+    def __int__(self) -> int:
+        raise GraphError(
+            f"int() was called on a traced value{caller()}; its value is not known yet. "
+            "Loops of unknown length are pinnsolve.diff.while_loop."
+        )
 
-Operand = Node | float | int
+    __index__ = __int__
+
+
+Operand = Operators | float | int | np.ndarray[Any, Any]
 
 COMMUTATIVE = {"add", "multiply"}
+OPERATORS = {
+    "add", "subtract", "multiply", "divide", "power", "matmul",
+    "less", "less_equal", "greater", "greater_equal",
+}  # fmt: skip
 
 # Interning is the one table of the package: it changes speed and memory, never a result.
 _INTERNED: WeakValueDictionary[tuple[Hashable, ...], Node] = WeakValueDictionary()
@@ -119,6 +218,18 @@ def _functions():
     from pinnsolve.diff import functions  # operators are sugar over functions.py, which imports us
 
     return functions
+
+
+def _is_ours(frame: FrameType) -> bool:
+    return frame.f_globals.get("__name__", "").startswith("pinnsolve.")
+
+
+def caller() -> str:
+    """Where, in the user's own code, something of ours was called: `` at file:line``."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and _is_ours(frame):
+        frame = frame.f_back
+    return f" at {frame.f_code.co_filename}:{frame.f_lineno}" if frame else ""
 
 
 def make(

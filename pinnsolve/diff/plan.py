@@ -43,6 +43,14 @@ class Basis:
     def order(self) -> int:
         return max(sum(exponent) for operator in self.operators for exponent in operator)
 
+    @property
+    def is_series(self) -> bool:
+        """Whether the operators are 1, d, d^2, ... along one axis."""
+        axes = {axis for pivot in self.pivots for axis, k in enumerate(pivot) if k}
+        orders = [sum(pivot) for pivot in self.pivots]
+        single = all(len(operator) == 1 for operator in self.operators)
+        return single and len(axes) == 1 and orders == list(range(self.size))
+
     def coordinates(self, operator: Operator) -> list[tuple[int, sympy.Expr]]:
         """(channel, coefficient) pairs of an operator of the span."""
         return [(i, operator[p]) for i, p in enumerate(self.pivots) if p in operator]

@@ -7,6 +7,7 @@ plain sum of squares of all rows and padding has scale 0.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +17,7 @@ from pinnsolve.diff.freeze import freeze
 from pinnsolve.diff.graph import Graph, Node, Operand, make
 from pinnsolve.diff.plan import Basis, BlockPlan
 from pinnsolve.diff.reverse import reverse
-from pinnsolve.diff.taylor import Algebra, Channels, sweep, tangent
+from pinnsolve.diff.taylor import Algebra, Channels, power_series, sweep, tangent
 from pinnsolve.pde.coordinates import Coordinate
 from pinnsolve.pde.system import Block, Jet, System
 
@@ -77,16 +78,28 @@ def field_channels(
     def coefficient(value: Any) -> Operand:
         return freeze(value, symbols)
 
+    seeds: Channels = (points, *(_seed(o, coefficient) for o in basis.operators[1:]))
+    (result,) = sweep(
+        [approximator.function(points)], _algebra(basis, coefficient), {points: seeds}
+    )
+    # A power series carries derivatives divided by factorials.
+    factors = [math.factorial(q) if basis.is_series else 1 for q in range(basis.size)]
+    return {
+        field: [
+            None if value is None else ops.scale(factor, ops.column(value, j))
+            for factor, value in zip(factors, result, strict=True)
+        ]
+        for j, field in enumerate(approximator.fields)
+    }
+
+
+def _algebra(basis: Basis, coefficient: Callable[[Any], Operand]) -> Algebra:
+    if basis.is_series:
+        return power_series(basis.order)
     products = tuple(
         tuple((i, j, coefficient(m)) for i, j, m in terms) for terms in basis.products()
     )
-    algebra = Algebra(tuple(map(str, basis.pivots)), products, basis.order)
-    seeds: Channels = (points, *(_seed(o, coefficient) for o in basis.operators[1:]))
-    (result,) = sweep([approximator.function(points)], algebra, {points: seeds})
-    return {
-        field: [None if value is None else ops.column(value, j) for value in result]
-        for j, field in enumerate(approximator.fields)
-    }
+    return Algebra(tuple(map(str, basis.pivots)), products, basis.order)
 
 
 def _seed(operator, coefficient) -> Node | None:
@@ -98,8 +111,8 @@ def _seed(operator, coefficient) -> Node | None:
     if all(number == 0 for number in numbers):
         return None
     if all(number is not None for number in numbers):
-        return ops.constant([numbers])
-    return ops.concatenate([v if isinstance(v, Node) else ops.constant(v) for v in values])
+        return ops.constant(numbers)
+    return ops.stack_values(values)
 
 
 # --- the programs that a device compiles -----------------------------------------------------
@@ -158,7 +171,7 @@ def jacobian_program(residuals: Sequence[Node], parameters: Sequence[Node]) -> G
         outputs[f"row {j}"] = row
         for k, g in enumerate(reverse({row: ops.constant(1.0)}, parameters, per_point=True)):
             if g is not None:
-                outputs[f"jacobian {j} {k}"] = g
+                outputs[f"jacobian {j} {k}"] = ops.reshape(g, (-1,))
     return Graph(outputs)
 
 

@@ -1,156 +1,226 @@
 """Rewrites: an ordered tuple of named passes over the outputs of a graph.
 
 Each pass keeps every value (to rounding) and never raises the cost that :mod:`pinnsolve.diff.cost`
-reports; both are tested.
+reports; both are tested. Two more need no pass: equal nodes are one object from the moment they are
+made (common subexpressions), and a graph is what its outputs reach (dead code).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
-from pinnsolve.diff import functions as ops
-from pinnsolve.diff.graph import Graph, Node, substitute, topological
+from pinnsolve.diff.cost import total_work
+from pinnsolve.diff.graph import Graph, Node, rebuild, topological
+from pinnsolve.diff.merging import NARROW, Outputs, is_wide, merge_products, merge_sums
+from pinnsolve.diff.rules import FOLDING, IDENTITIES, Rules
+from pinnsolve.diff.terms import COLLECTING, LINEARITY
 
-Outputs = dict[str, Node]
-NARROW = 4  # products with so few terms are arithmetic, not matrix products
-
-
-def merge_products(outputs: Mapping[str, Node]) -> Outputs:
-    """a_1 W, a_2 W, ... = parts of (stack of a_i) W, for products that do not need each other."""
-    outputs = dict(outputs)
-    while group := _independent_products(outputs):
-        group = _in_partner_order(group, outputs)
-        weight, attributes = group[0].args[1], group[0].attributes
-        merged = ops.dot(ops.stack([node.args[0] for node in group]), weight, *attributes)
-        outputs = substitute(outputs, {node: ops.part(merged, i) for i, node in enumerate(group)})
-    return outputs
+ROUNDS = 10  # of the passes that are made of rules; two or three are what it takes
 
 
-def _in_partner_order(group: list[Node], outputs: Mapping[str, Node]) -> list[Node]:
-    """Cotangents in the order of the stack of values that they will be contracted with, so that
-    one stack serves both products."""
-    partner = {
-        node.args[1]: node.args[0]
-        for node in topological(outputs.values())
-        if node.primitive == "contract"
-    }
-    place = _places(outputs)
-    last = (1 << 30, 0)
-    return sorted(group, key=lambda node: place.get(partner.get(node.args[0], node), last))
+class Ledger:
+    """How often each live node of a graph is used, while nodes are exchanged for others."""
+
+    def __init__(self, users: Users) -> None:
+        self.users = users
+        self.uses = {node: len(using) for node, using in users.items()}
+
+    def alone(self, node: Node) -> bool:
+        """Whether a node has one user; so have those that a rule has just made."""
+        return self.uses.get(node, 1) == 1
+
+    def hold(self, node: Node, times: int = 1) -> list[Node]:
+        """More uses of a node. Returns what comes to life: a node that was not used before, and
+        what only it uses."""
+        born = []
+        stack = [(node, times)]
+        while stack:
+            x, more = stack.pop()
+            before = self.uses.get(x, 0)
+            self.uses[x] = before + more
+            if before == 0:
+                born.append(x)
+                stack += [(argument, 1) for argument in x.args]
+        return born
+
+    def drop(self, node: Node, times: int = 1) -> list[Node]:
+        """Fewer uses of a node. Returns what dies: a node without uses, and what only it used."""
+        dead = []
+        stack = [(node, times)]
+        while stack:
+            x, fewer = stack.pop()
+            self.uses[x] -= fewer
+            if self.uses[x] == 0:
+                dead.append(x)
+                stack += [(argument, 1) for argument in x.args]
+        return dead
+
+    def move(self, old: Node, args: tuple[Node, ...]) -> Node:
+        """The same operation on arguments that have taken the place of its own, in its place."""
+        new = rebuild(old, args)
+        if new is old:
+            return old
+        times = len(self.users[old])
+        self.hold(new, times)
+        self.uses[old] -= times
+        for argument, moved in zip(old.args, args, strict=True):
+            if self.uses[old] == 0 or argument is not moved:
+                self.drop(moved)
+                if self.uses[
+                    old
+                ]:  # a rule has made it again: it keeps the arguments it was made of
+                    self.hold(argument)
+        return new
+
+    def exchange(self, old: Node, new: Node, times: int) -> bool:
+        """Use one node for another, so many times, if that is less work, or as much with fewer
+        nodes."""
+        born, dead = self.hold(new, times), self.drop(old, times)
+        both = set(born) & set(dead)
+        more = total_work(node for node in born if node not in both)
+        less = total_work(node for node in dead if node not in both)
+        gain = [a - b for a, b in zip(less, more, strict=True)]
+        gain[1] += gain[0]  # of work at one point; the first is that of very many
+        if min(gain) >= 0 and (max(gain) > 0 or len(dead) > len(born)):
+            return True
+        self.hold(old, times)
+        self.drop(new, times)
+        return False
 
 
-def is_wide(product: Node) -> bool:
-    """Whether a product is large enough to be a matrix product."""
-    return product.args[0].columns > NARROW
+Users = dict[Node, list[Node | None]]
 
 
-def _independent_products(outputs: Mapping[str, Node]) -> list[Node]:
-    """The first set of two or more wide products with one weight, none below another."""
-    below: dict[Node, int] = {}  # bit set of candidate products at or below a node
-    groups: dict[tuple[Node, object], tuple[list[Node], int]] = {}
-    full: list[list[Node]] = []
-    for node in topological(outputs.values()):
-        bits = 0
+def _users(order: list[Node], outputs: Mapping[str, Node]) -> Users:
+    """Per node, what uses it; an output is used by None."""
+    users: Users = {node: [] for node in order}
+    for node in order:
         for argument in node.args:
-            bits |= below[argument]
-        if node.primitive == "dot" and node.args[0].points == 1 and is_wide(node):
-            own = 1 << len(below)
-            key = (node.args[1], node.attributes)
-            members, mask = groups.get(key, ([], 0))
-            if bits & mask:
-                full.append(members)
-                members, mask = [], 0
-            groups[key] = ([*members, node], mask | own)
-            bits |= own
-        below[node] = bits
-    candidates = [*full, *(members for members, _ in groups.values())]
-    return next((members for members in candidates if len(members) > 1), [])
+            users[argument].append(node)
+    for node in outputs.values():
+        users[node].append(None)
+    return users
 
 
-def merge_sums(outputs: Mapping[str, Node]) -> Outputs:
-    """sum_s x_s^T y_s = (stack of x_s)^T (stack of y_s), and the same for outer products."""
-    place = _places(outputs)
-    replace: dict[Node, Node] = {}
-    inner = _inner_sums(outputs)
-    for node in topological(outputs.values()):
-        if node.primitive != "add" or node in inner:
-            continue
-        terms = _flatten(node, inner)
-        before = len(terms)
-        for primitive in ("contract", "outer"):
-            mergeable = [t for t in terms if t.primitive == primitive and _per_point(t)]
-            if len(mergeable) > 1:
-                terms = [t for t in terms if t not in mergeable]
-                mergeable.sort(key=lambda t: place.get(t.args[0], (1 << 30, 0)))
-                terms.append(_joined(primitive, mergeable))
-        if len(terms) == before:
-            continue
-        total = terms[0]
-        for term in terms[1:]:
-            total = total + term
-        replace[node] = total
-    return substitute(outputs, replace) if replace else dict(outputs)
+def apply_rules(rules: Rules, outputs: Mapping[str, Node]) -> Outputs:
+    """The graph with, at each node from the leaves on, rules applied that make it cheaper until
+    none does. The rules of a sum, or a product, see all of it; its inner nodes are left to them."""
+    order = topological(outputs.values())
+    users = _users(order, outputs)
+    ledger = Ledger(users)
+    new: dict[Node, Node] = {}
+    for node in order:
+        made = ledger.move(node, tuple([new[argument] for argument in node.args]))
+        if made.primitive in rules and not _is_inside(node, users):
+            made = _improved(made, len(users[node]), rules, ledger)
+        new[node] = made
+    return {name: new[node] for name, node in outputs.items()}
 
 
-def _per_point(term: Node) -> bool:
-    return all(argument.points == 1 for argument in term.args)
+def _improved(node: Node, times: int, rules: Rules, ledger: Ledger) -> Node:
+    found: Node | None = node
+    while found is not None:
+        node = found
+        forms = (
+            form for rule in rules.get(node.primitive, ()) for form in rule(node, ledger.alone)
+        )
+        found = next((form for form in forms if _is_better(form, node, times, ledger)), None)
+    return node
 
 
-def _joined(primitive: str, terms: list[Node]) -> Node:
-    first = ops.stack([term.args[0] for term in terms])
-    second = ops.stack([term.args[1] for term in terms])
-    return (
-        ops.contract(first, second)
-        if primitive == "contract"
-        else ops.outer(first, second, len(terms))
+def _is_better(form: Node, node: Node, times: int, ledger: Ledger) -> bool:
+    same = form is not node and form.shape == node.shape
+    return same and ledger.exchange(node, form, times)
+
+
+def _is_inside(node: Node, users: Users) -> bool:
+    """Whether a node is only a part of a larger sum or product, maybe times a number."""
+    if node.primitive not in ("add", "multiply", "scale"):
+        return False
+    user: Node | None = node
+    while user is node or (user is not None and user.primitive == "scale"):
+        using = users[user]
+        user = using[0] if len(using) == 1 else None
+    if user is None:
+        return False
+    if node.primitive == "scale":
+        return user.primitive in ("add", "multiply")
+    return user.primitive == node.primitive and (
+        node.primitive != "add" or user.shape == node.shape
     )
 
 
-def _places(outputs: Mapping[str, Node]) -> dict[Node, tuple[int, int]]:
-    """Where a node stands in the stacks that exist already, so that new stacks repeat them."""
-    place: dict[Node, tuple[int, int]] = {}
-    for k, node in enumerate(topological(outputs.values())):
-        if node.primitive == "stack":
-            for s, member in enumerate(node.args):
-                place.setdefault(member, (k, s))
-    return place
+# --- the passes ------------------------------------------------------------------------------
 
 
-def _inner_sums(outputs: Mapping[str, Node]) -> set[Node]:
-    """Sums that occur only inside a larger sum: they are flattened into it."""
-    uses: dict[Node, list[Node]] = {}
-    for node in topological(outputs.values()):
-        for argument in node.args:
-            uses.setdefault(argument, []).append(node)
-    named = set(outputs.values())
-    return {
-        node
-        for node, users in uses.items()
-        if node.primitive == "add"
-        and node not in named
-        and len(users) == 1
-        and users[0].primitive == "add"
-    }
+def fold_constants(outputs: Mapping[str, Node]) -> Outputs:
+    """f(constants) = a constant."""
+    return apply_rules(FOLDING, outputs)
 
 
-def _flatten(node: Node, inner: set[Node]) -> list[Node]:
-    """The terms of a sum; a sum that has other users stays one term."""
-    return [
-        term
-        for argument in node.args
-        for term in (_flatten(argument, inner) if argument in inner else [argument])
-    ]
+def simplify(outputs: Mapping[str, Node]) -> Outputs:
+    """x + 0 = x, where(c, x, x) = x, (x^T)^T = x, ...: the identities of rules.py."""
+    return apply_rules(IDENTITIES, outputs)
 
 
-PASSES: tuple[tuple[str, Callable[[Mapping[str, Node]], Outputs]], ...] = (
+def pull_out(outputs: Mapping[str, Node]) -> Outputs:
+    """sum(c x) = c sum(x), (c x) W = c (x W), a (u x) = (a u) x: the products of terms.py."""
+    return apply_rules(LINEARITY, outputs)
+
+
+def collect(outputs: Mapping[str, Node]) -> Outputs:
+    """a x + b x = (a + b) x, f a + f b = f (a + b), a W + b W = (a + b) W: the sums of terms.py."""
+    return apply_rules(COLLECTING, outputs)
+
+
+Pass = Callable[[Mapping[str, Node]], Outputs]
+
+BY_RULES: tuple[tuple[str, Pass], ...] = (
+    ("fold constants", fold_constants),
+    ("simplify by identities", simplify),
+    ("pull factors out of sums and products", pull_out),
+    ("collect terms", collect),
+)
+PASSES: tuple[tuple[str, Pass], ...] = (
+    *BY_RULES,
     ("merge products that share a weight", merge_products),
     ("merge sums of contractions", merge_sums),
 )
 
 
+def stages(graph: Graph) -> Iterator[tuple[str, Graph]]:
+    """The graph after each pass that changes it: those made of rules in turn until none changes
+    anything, then those that merge."""
+    outputs = dict(graph.outputs)
+    idle = 0
+    for name, run in BY_RULES * ROUNDS:
+        before, outputs = outputs, run(outputs)
+        idle = idle + 1 if outputs == before else 0
+        if not idle:
+            yield name, Graph(outputs)
+        if idle == len(BY_RULES):
+            break
+    for name, run in PASSES[len(BY_RULES) :]:
+        before, outputs = outputs, run(outputs)
+        if outputs != before:
+            yield name, Graph(outputs)
+
+
 def rewrite(graph: Graph) -> Graph:
     """All passes in order."""
-    outputs = dict(graph.outputs)
-    for _, rule in PASSES:
-        outputs = rule(outputs)
-    return Graph(outputs)
+    for _, changed in stages(graph):
+        graph = changed
+    return graph
+
+
+__all__ = [
+    "NARROW",
+    "PASSES",
+    "Outputs",
+    "apply_rules",
+    "is_wide",
+    "merge_products",
+    "merge_sums",
+    "rewrite",
+    "stages",
+]

@@ -8,18 +8,22 @@ in a commutative, nilpotent algebra. Truncated Taylor series in one or more dire
 Laplacian and dual numbers are the special cases; :mod:`pinnsolve.diff.plan` picks the smallest.
 
 A function of one value z = z_0 + N, N nilpotent, is f(z) = sum_k f^(k)(z_0) N^k / k!
-(Griewank and Walther, Evaluating Derivatives, 2008, ch. 13, for the univariate case).
+(Griewank and Walther, Evaluating Derivatives, 2008, ch. 13). Along one direction, a differential
+equation for f gives the same in O(K^2): :mod:`pinnsolve.diff.series`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from pinnsolve.diff import functions as ops
 from pinnsolve.diff.graph import Node, Operand, make, rebuild, substitute, topological
 from pinnsolve.diff.primitives import PRIMITIVES
+from pinnsolve.diff.series import compose_series
 from pinnsolve.errors import GraphError
 
 Channels = tuple[Node | None, ...]  # None is a channel that is identically zero
@@ -32,15 +36,23 @@ class Algebra:
     names: one label a channel; channel 0 is the value itself.
     products: per channel q, the terms (i, j, m) of q(u v) = sum m (q_i u)(q_j v).
     order: the largest k with N^k != 0.
+    series: whether channel q is the coefficient of t^q in a power series.
     """
 
     names: tuple[str, ...]
     products: tuple[tuple[tuple[int, int, Operand], ...], ...]
     order: int
+    series: bool = False
 
     @property
     def size(self) -> int:
         return len(self.names)
+
+
+def power_series(order: int) -> Algebra:
+    """Taylor coefficients c_0 .. c_order of a curve: c_k = (d/dt)^k / k!."""
+    products = tuple(tuple((i, q - i, 1) for i in range(q + 1)) for q in range(order + 1))
+    return Algebra(tuple(f"t^{q}" for q in range(order + 1)), products, order, series=True)
 
 
 DUAL = Algebra(("value", "tangent"), (((0, 0, 1),), ((0, 1, 1), (1, 0, 1))), 1)
@@ -67,17 +79,26 @@ def _above(roots: Sequence[Node], seeds: Mapping[Node, Channels]) -> list[Node]:
 
 def _rule(node: Node, arguments: list[Channels], algebra: Algebra) -> Channels:
     match PRIMITIVES[node.primitive].kind:
+        case "mask":
+            return (node, *(None,) * (algebra.size - 1))
+        case "elementwise" if algebra.series and algebra.order > 1:
+            return compose_series(node, arguments[0])
         case "elementwise":
             return _compose(node, arguments[0], algebra)
         case "linear":
             rest = [_linear(node, [a[q] for a in arguments]) for q in range(1, algebra.size)]
             return (node, *rest)
+        case "choice":
+            rest = [_choice(node, [a[q] for a in arguments[1:]]) for q in range(1, algebra.size)]
+            return (node, *rest)
+        case "program":
+            return node.attributes[0].taylor(node, arguments, algebra)
         case "bilinear":
             first, second = arguments
 
             def product(x: Node, y: Node) -> Node:
-                if node.primitive in ("contract", "outer"):
-                    x, y = (_at_points(v, like) for v, like in zip((x, y), node.args, strict=True))
+                if node.primitive != "multiply":
+                    x, y = (_whole(node, v, a) for v, a in zip((x, y), node.args, strict=True))
                 return ops.apply(node.primitive, node.attributes, (x, y))
 
             rest = [
@@ -94,20 +115,28 @@ def _linear(node: Node, arguments: list[Node | None]) -> Node | None:
     if node.primitive == "add":
         total = _sum([argument for argument in arguments if argument is not None])
         assert total is not None
-        return ops.widen(total, node.columns, node.shape.rows)
-    if node.primitive == "sum_points":
-        (argument,) = arguments
-        return None if argument is None else ops.sum_points(_at_points(argument, node.args[0]))
-    filled = [
-        ops.constant([[0.0] * like.columns]) if argument is None else argument
-        for argument, like in zip(arguments, node.args, strict=True)
-    ]
+        return ops.widen(total, node.dims)
+    if node.primitive == "scale":
+        return ops.scale(node.attributes[0], arguments[0])  # type: ignore[arg-type]
+    filled = [_whole(node, a, like) for a, like in zip(arguments, node.args, strict=True)]
     return ops.apply(node.primitive, node.attributes, filled)
 
 
-def _at_points(x: Node, like: Node) -> Node:
-    """x, repeated for every point where `like` has points: what is summed must be there."""
-    return x if x.points == like.points else x * ops.ones(like)
+def _choice(node: Node, arguments: list[Node | None]) -> Node | None:
+    if all(argument is None for argument in arguments):
+        return None
+    first, second = (ops.constant(0.0) if a is None else a for a in arguments)
+    return ops.widen(ops.where(node.args[0], first, second), node.dims)
+
+
+# Operations that go over points need a value at each of them.
+OVER_POINTS = {"contract", "outer", "sum_points", "collect", "stack", "part"}
+
+
+def _whole(node: Node, x: Node | None, like: Node) -> Node:
+    """A channel of the argument `like` with the axes, and the points, that the operation needs."""
+    x = ops.constant(np.zeros(like.dims)) if x is None else ops.widen(x, like.dims)
+    return ops.at_points(x, like) if node.primitive in OVER_POINTS else x
 
 
 def _sum(terms: list[Node]) -> Node | None:
@@ -150,6 +179,62 @@ def _compose(node: Node, z: Channels, algebra: Algebra) -> Channels:
             if channel is not None:
                 totals[q].append(factor * ops.scale(1 / math.factorial(k), channel))
     return (node, *(_sum(terms) for terms in totals[1:]))
+
+
+def compose_elementwise(
+    node: Node,
+    slopes: Callable[[Node], list[Node | None]],
+    arguments: Sequence[Channels],
+    algebra: Algebra,
+) -> Channels:
+    """A function of several values, entry by entry, from its first derivatives alone.
+
+    With every argument moving along z_0 + s N, d/ds f = sum_i f_i(z_0 + s N) N_i, so that
+    f(z_0 + N) = sum_k D^k f / k! where D g = sum_i g_i N_i acts on expressions in the arguments.
+    """
+    nilpotent: list[Channels] = [(None, *channels[1:]) for channels in arguments]
+    totals: list[list[Node]] = [[] for _ in algebra.names]
+    for chosen, factor in _mixed_derivatives(node, slopes, algebra.order).items():
+        power = _product_of([nilpotent[i] for i in chosen], algebra)
+        times = math.prod(math.factorial(chosen.count(i)) for i in set(chosen))
+        for q, channel in enumerate(power):
+            if channel is not None:
+                totals[q].append(factor * ops.scale(1 / times, channel))
+    return (node, *(_sum(total) for total in totals[1:]))
+
+
+def _mixed_derivatives(
+    node: Node, slopes: Callable[[Node], list[Node | None]], order: int
+) -> dict[tuple[int, ...], Node]:
+    """By multisets of arguments. One argument may depend on another, so leaves stand for them."""
+    own = [
+        make("input", (), (f"argument {k}",), argument.shape)
+        for k, argument in enumerate(node.args)
+    ]
+    value = rebuild(node, tuple(own))
+    found = {(i,): slope for i, slope in enumerate(slopes(value)) if slope is not None}
+    latest = found
+    for _ in range(1, order):
+        latest = {
+            (*chosen, i): slope
+            for chosen, factor in latest.items()
+            for i in range(chosen[-1], len(own))
+            if (slope := tangent([factor], {own[i]: ops.constant(1.0)})[0]) is not None
+        }
+        found = found | latest
+    named = {str(k): factor for k, factor in enumerate(found.values())}
+    put_back = substitute(named, {**dict(zip(own, node.args, strict=True)), value: node})
+    return dict(zip(found, put_back.values(), strict=True))
+
+
+def _product_of(factors: Sequence[Channels], algebra: Algebra) -> Channels:
+    product = factors[0]
+    for factor in factors[1:]:
+        product = tuple(
+            _sum(_terms(product, factor, algebra.products[q], ops.multiply))
+            for q in range(algebra.size)
+        )
+    return product
 
 
 def _derivatives(node: Node, order: int) -> list[Node | None]:

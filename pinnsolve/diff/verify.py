@@ -6,12 +6,41 @@ Used on graphs that come from outside (files) and, in tests, on the output of ev
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from pinnsolve.diff import functions as ops
-from pinnsolve.diff.graph import SCALAR, Node, Shape, topological
+from pinnsolve.diff.control import While
+from pinnsolve.diff.graph import SCALAR, Node, Shape, make, topological
+from pinnsolve.diff.leaves import Literal
 from pinnsolve.diff.parameters import Parameter
 from pinnsolve.diff.primitives import PRIMITIVES
+from pinnsolve.diff.program import AbstractProgram, Body, Call
+from pinnsolve.diff.scan import Scan
 from pinnsolve.errors import GraphError
+
+ENTRIES = 2**40  # of a value at all its points: more than any memory holds
+STEPS = 2**31  # of a loop
+BROADCAST = {"add", "multiply", "where", "less", "less_equal", "equal"}
+PAIRS = {"add", "less", "less_equal", "equal"}
+ATTRIBUTES: dict[str, tuple[type, ...]] = {
+    "input": (str,),
+    "parameter": (Parameter,),
+    "direction": (Parameter,),
+    "coefficient": (float,),
+    "constant": (Literal,),
+    "scale": (float,),
+    "power": (float, bool),
+    "cut": (int, int, int),
+    "part": (int, int),
+    "dot": (bool,),
+    "outer": (int,),
+    "reshape": (tuple, bool),
+    "transpose": (tuple, bool),
+    "sum_axes": (tuple,),
+    "concatenate": (int,),
+    "again": (int,),
+    "program": (AbstractProgram,),
+}
 
 
 def verify(roots: Iterable[Node]) -> None:
@@ -25,6 +54,8 @@ def verify(roots: Iterable[Node]) -> None:
             raise GraphError(f"{name} cannot have these arguments: {shapes or 'none'}")
         if not _has_attributes(node):
             raise GraphError(f"{name} cannot have the attributes {node.attributes}")
+        if max(1, node.points) * max(1, node.shape.count) * node.shape.size > ENTRIES:
+            raise GraphError(f"{name} has shape {node.shape}, which no memory holds")
         expected = expected_shape(node)
         if node.shape != expected:
             raise GraphError(f"{name} has shape {node.shape}, expected {expected}")
@@ -34,45 +65,74 @@ def _has_arguments(node: Node) -> bool:
     """Whether number and shapes of the arguments are those of the operation."""
     kind = PRIMITIVES[node.primitive].kind
     points = [argument.points for argument in node.args]
+    ranks = {len(argument.dims) for argument in node.args}
     match node.primitive:
+        case "program":
+            return len(set(_counts(node.args))) <= 1
         case "concatenate":
-            return len(points) > 1
+            return len(points) > 1 and len(ranks) == 1
         case "stack":
             same = all(argument.shape == node.args[0].shape for argument in node.args)
             return len(points) > 1 and points[0] == 1 and same
         case "outer":
-            blocks = [p in (0, *node.attributes) for p in points]
-            return len(points) == 2 and all(blocks) and any(points)
-        case "add":
-            return len(points) == 2
+            return len(points) == 2 and any(points) and all(_is_factor(a, node) for a in node.args)
+        case "contract":
+            return len(points) == 2 and min(ranks) > 0
         case "part":
             return len(points) == 1 and points[0] > 1
-    return len(points) == {"leaf": 0, "bilinear": 2}.get(kind, 1)
+        case "ones":
+            return len(points) == 1 and points[0] > 0
+    count = 2 if node.primitive in PAIRS else {"leaf": 0, "bilinear": 2, "choice": 3}.get(kind, 1)
+    if len(points) == count and node.primitive in BROADCAST:  # ... as arrays, as they are
+        return ops.align(node.primitive, *node.args) == node.args
+    return len(points) == count
+
+
+def _is_factor(argument: Node, product: Node) -> bool:
+    """Whether it is a stack of rows that an outer product takes, or one row for all points."""
+    if argument.points:
+        return argument.points in product.attributes and len(argument.dims) == 1
+    return product.attributes == (1,) and argument.dims in (
+        (argument.columns,),
+        (1, argument.columns),
+    )
 
 
 def _has_attributes(node: Node) -> bool:
     """Whether kind and range of the attributes are those of the operation."""
+    kinds = ATTRIBUTES.get(node.primitive, ())
+    if len(kinds) != len(node.attributes) or not all(map(isinstance, node.attributes, kinds)):
+        return False
     shape = node.args[0].shape if node.args else SCALAR
+    rank = len(shape.dims)
     match node.primitive, node.attributes:
-        case "input", (str(),):
-            return node.shape[:2] == (1, 1) and node.columns > 0
-        case "parameter" | "direction", (Parameter(),):
-            return True
-        case "coefficient" | "scale" | "power", (float(),):
-            return True
-        case "constant", (tuple(rows),):
-            return len(rows) > 0 and len({len(row) for row in rows}) == 1 and len(rows[0]) > 0
-        case "column", (int(j),):
-            return 0 <= j < shape.columns
-        case "part", (int(index), int(blocks)):
-            return 0 <= index < blocks == shape.points
-        case "dot", (bool(),):
-            return True
-        case "outer", (int(blocks),):
-            return blocks > 0
-    with_attributes = ("coefficient", "scale", "power", "column", "part", "dot", "outer")
-    leaf = PRIMITIVES[node.primitive].kind == "leaf"
-    return not leaf and node.primitive not in with_attributes and not node.attributes
+        case "input", _:
+            return _is_shape(node.shape)
+        case "cut", (axis, start, length):
+            return -rank <= axis < 0 <= start and 0 < length <= shape.dims[axis] - start
+        case "part", (number, blocks):
+            return 0 <= number < blocks == shape.points
+        case "reshape", (sizes, pointwise):
+            return pointwise == (shape.points > 0) and _whole(sizes) and sizes == node.dims
+        case "transpose", (order, pointwise):
+            whole = pointwise == (shape.points > 0) and _whole(order)
+            return whole and sorted(order) == list(range(rank))
+        case "sum_axes", (axes,):
+            inside = _whole(axes) and all(-rank <= a < 0 for a in axes)
+            return inside and len(set(axes)) == len(axes) > 0
+        case "concatenate", (axis,):
+            return -rank <= axis < 0
+    return True
+
+
+def _whole(numbers: tuple[object, ...]) -> bool:
+    return all(type(k) is int for k in numbers)
+
+
+def _is_shape(shape: Shape) -> bool:
+    """Whether point data, or a value that is given once, can have this shape."""
+    counted = shape.count >= 0 if shape.points else shape.count == 0
+    return 0 <= shape.points <= 1 and counted and min(shape.dims, default=1) > 0
 
 
 def expected_shape(node: Node) -> Shape:
@@ -81,21 +141,93 @@ def expected_shape(node: Node) -> Shape:
     match node.primitive:
         case "input":
             return node.shape
+        case "program":
+            return _program_shape(node)
         case "coefficient":
             return SCALAR
-        case "parameter" | "direction":
-            return Shape(0, *node.attributes[0].shape)
-        case "constant":
-            rows = node.attributes[0]
-            return Shape(0, len(rows), len(rows[0]))  # type: ignore[arg-type, index]
-        case "ones" | "column":
-            return first._replace(columns=1)
-        case "add" | "multiply":
-            return ops.broadcast_shape(node.args[0], node.args[1], node.primitive)
+        case "constant" | "parameter" | "direction":
+            return Shape(0, getattr(node.attributes[0], "array", node.attributes[0]).shape)
+        case "ones":
+            return first._replace(dims=(1,))
+        case "scale" | "again":
+            return first
         case "stack":
             return first._replace(points=len(node.args))
         case "part":
             return first._replace(points=1)
-        case "concatenate" | "dot" | "contract" | "outer" | "sum_columns" | "sum_points":
-            return ops.apply(node.primitive, node.attributes, node.args).shape
+    if node.primitive in BROADCAST:
+        for argument in node.args[1:]:
+            first = ops.broadcast_shape(first, argument.shape, node.primitive)
+        return first
+    if PRIMITIVES[node.primitive].kind in ("linear", "bilinear"):
+        # From shapes alone: constants would be computed with, and may grow.
+        leaves = [make("input", (), (str(k),), a.shape) for k, a in enumerate(node.args)]
+        return ops.apply(node.primitive, node.attributes, leaves).shape
     return first
+
+
+# --- programs --------------------------------------------------------------------------------
+
+
+def verify_body(body: Body, parameters: Iterable[Parameter] = ()) -> None:
+    """Raise GraphError unless it is a valid graph of its inputs, and of these parameters."""
+    own = {*body.inputs, *(parameter.node for parameter in parameters)}
+    if len(set(body.inputs)) < len(body.inputs) or any(n.primitive != "input" for n in body.inputs):
+        raise GraphError("the inputs of a body must be different leaves")
+    verify([*body.inputs, *body.outputs])
+    for node in topological(body.outputs):
+        if node.primitive in ("input", "parameter", "direction") and node not in own:
+            raise GraphError(f"a body depends on {node.attributes[0]}, which is not an input of it")
+
+
+def _counts(nodes: Iterable[Node]) -> list[int]:
+    return [node.shape.count for node in nodes if node.points]
+
+
+def _program_shape(node: Node) -> Shape:
+    """The shape of the packed results; GraphError when bodies and arguments do not fit."""
+    program, shapes = node.attributes[0], [argument.shape for argument in node.args]
+    if not isinstance(program, (Call, Scan, While)):  # ... a user's own
+        return node.shape
+    if isinstance(program, Scan):
+        shapes = _at_one_step(program, shapes)
+    for body in program.bodies:
+        verify_body(body)
+        if [x.shape for x in body.inputs] != shapes:
+            raise GraphError(
+                f"a {program} of {_list(node.args)} has a body of {_list(body.inputs)}"
+            )
+        if any((o.points > 0) != bool(_counts(node.args)) for o in body.outputs):
+            raise GraphError(f"a {program} of {_list(node.args)} gives {_list(body.outputs)}")
+    if not program.bodies[-1].outputs:
+        raise GraphError(f"a {program} has no results")
+    if not isinstance(program, Call):
+        _check_carries(program)
+    return program.node(node.args).shape
+
+
+def _at_one_step(scan: Scan, shapes: list[Shape]) -> list[Shape]:
+    """The shapes that the body gets: one entry of each value that the scan runs over."""
+    first, last = scan.carries, scan.carries + scan.xs
+    entries = shapes[first:last]
+    fit = all(shape.dims[:1] == (scan.length,) for shape in entries)
+    if not (fit and 0 <= first <= last <= len(shapes) and 0 < scan.length <= STEPS):
+        raise GraphError(f"a scan of {scan.length} steps runs over {_list(entries)}")
+    steps = [shape._replace(dims=shape.dims[1:]) for shape in entries]
+    return [*shapes[:first], *steps, *shapes[last:]]
+
+
+def _check_carries(loop: Scan | While) -> None:
+    """A step gives what the next one takes; a loop of unknown length has one number to go by."""
+    before = [x.shape for x in loop.body.inputs[: loop.carries]]
+    after = [x.shape for x in loop.body.outputs[: loop.carries]]
+    if loop.carries < 0 or before != after:
+        raise GraphError(f"a {loop} carries {_list(before)} to {_list(after)}")
+    if isinstance(loop, While):
+        sizes = [x.shape.size for x in loop.condition.outputs]
+        if sizes != [1] or len(loop.body.outputs) != loop.carries:
+            raise GraphError(f"a {loop} needs one number as condition and its state as result")
+
+
+def _list(values: Iterable[Any]) -> str:
+    return ", ".join(str(getattr(value, "shape", value)) for value in values) or "nothing"

@@ -137,10 +137,16 @@ def field(name: str, *coordinates: Coordinate) -> Field:
 
 
 def fields(names: str, *coordinates: Coordinate) -> tuple[Field, ...]:
-    """Declare several unknown functions of the same coordinates: `u, v, p = fields("u v p", x, y)`.
+    """Declare several unknown functions of the same coordinates.
 
     Raises:
         ProblemError: as in `field`.
+
+    >>> import pinnsolve as ps
+    >>> x, y = ps.coordinates("x y")
+    >>> u, v, p = ps.fields("u v p", x, y)
+    >>> p.dx
+    Derivative(p(x, y), x)
     """
     return tuple(field(name, *coordinates) for name in split_names(names, "fields"))
 

@@ -27,7 +27,14 @@ def space(*expressions: sympy.Expr) -> tuple[Coordinate, ...]:
 
 
 def gradient(expression: sympy.Expr) -> tuple[sympy.Expr, ...]:
-    """The first derivatives along each space coordinate."""
+    """The first derivatives along each space coordinate.
+
+    >>> import pinnsolve as ps
+    >>> x, y, t = ps.coordinates("x y t")
+    >>> u = ps.field("u", x, y, t)
+    >>> ps.gradient(u) == (u.dx, u.dy)
+    True
+    """
     return tuple(expression.diff(c) for c in space(expression))
 
 
@@ -48,6 +55,12 @@ def divergence(vector: Sequence[sympy.Expr]) -> sympy.Expr:
 
     Raises:
         ProblemError: the number of components is not that of the space coordinates.
+
+    >>> import pinnsolve as ps
+    >>> x, y = ps.coordinates("x y")
+    >>> u, v = ps.fields("u v", x, y)
+    >>> ps.divergence((u, v)) == u.dx + v.dy
+    True
     """
     along = space(*vector)
     _check_length(vector, along, "divergence")
@@ -80,6 +93,12 @@ def at(expression: sympy.Expr, place: Mapping[Coordinate, Any] | None = None, **
 
     Raises:
         ProblemError: a coordinate does not occur in the expression.
+
+    >>> import pinnsolve as ps
+    >>> x, t = ps.coordinates("x t")
+    >>> u = ps.field("u", x, t)
+    >>> ps.at(u.dx - u, x=1) == u.dx(1, t) - u(1, t)
+    True
     """
     expression = sympy.sympify(expression, strict=True)
     known = {c.name: c for node in expression.atoms(Field) for c in node.coordinates}

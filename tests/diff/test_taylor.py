@@ -16,8 +16,7 @@ from pinnsolve.diff.parameters import Layout, Parameter
 from pinnsolve.diff.plan import close
 from pinnsolve.diff.residual import Approximator, field_channels, gradient_program, residual_program
 from pinnsolve.diff.reverse import reverse
-from pinnsolve.diff.taylor import DUAL, Algebra, sweep, tangent
-from pinnsolve.errors import GraphError
+from pinnsolve.diff.taylor import DUAL, sweep, tangent
 from pinnsolve.nets import MLP
 from tests.devices.gallery import relative
 
@@ -148,11 +147,23 @@ def test_constant_parts_have_no_channels():
     assert slope is None
 
 
-def test_operations_without_a_rule_are_named():
-    nilpotent = Algebra(("1", "e"), DUAL.products, 1)
-    x = ops.input_points("x", 2)
-    with pytest.raises(GraphError, match="stack"):
-        sweep([ops.stack([x, 2 * x])], nilpotent, {x: (x, ops.constant([[1.0, 1.0]]))})
+def test_merged_operations_have_channels():
+    """stack, part, outer and contract, of values with channels and of others."""
+    x, y = ops.input_points("x", 2), ops.input_points("y", 2)
+    both = ops.stack([x * x, y, 3 * x])
+    outputs = [
+        both,
+        ops.part(both, 2),
+        ops.outer(both, ops.stack([y, y, x]), 3),
+        ops.contract(both, ops.sin(both)),
+        ops.sum_points(ops.part(both, 0) + ops.part(both, 1)),
+    ]
+    tangents = tangent(outputs, {x: ops.constant([1.0, -2.0])})
+    points = {"x": POINTS, "y": POINTS[::-1] + 0.1}
+    moved = {**points, "x": POINTS + 1e-30j * np.array([1.0, -2.0])}
+    exact = [v.imag * 1e30 for v in evaluate(outputs, moved, dtype=complex)]
+    for value, expected in zip(evaluate(tangents, points), exact, strict=True):
+        assert np.allclose(value, expected, rtol=1e-13, atol=1e-14)
 
 
 # --- nesting: transforms of transforms -----------------------------------------------------------
@@ -208,9 +219,9 @@ def test_reverse_of_taylor_of_reverse():
 def evaluate_all(gradients, nodes, layout, theta):
     leaves = {"site0": POINTS, **layout.views(theta)}
     parts = [
-        np.zeros(node.shape.rows * node.columns)
+        np.zeros(node.shape.size)
         if g is None
-        else np.broadcast_to(evaluate([g], leaves)[0], (node.shape.rows, node.columns)).ravel()
+        else np.broadcast_to(evaluate([g], leaves)[0], node.dims).ravel()
         for g, node in zip(gradients, nodes, strict=True)
     ]
     return np.concatenate(parts)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
 
 from pinnsolve.devices.base import (
     AbstractDevice,
@@ -25,7 +23,11 @@ from pinnsolve.devices.base import (
     checked,
     split_rows,
 )
+from pinnsolve.devices.cpu.function import CpuFunction
 from pinnsolve.devices.cpu.kernel import BoundKernel, Kernel, build_kernels
+from pinnsolve.devices.cpu.team import Team
+from pinnsolve.diff.flatten import flatten
+from pinnsolve.diff.graph import Node
 from pinnsolve.diff.parameters import Layout
 from pinnsolve.diff.residual import PROGRAMS
 from pinnsolve.diff.rewrite import rewrite
@@ -58,25 +60,9 @@ class CpuDevice(AbstractDevice):
         threads = self.threads or Options.from_environment().threads
         return CpuExecutable(tuple(blocks), layout, threads, self.precision)
 
-
-class Team:
-    """Threads that run one part each; the caller is the first of them."""
-
-    def __init__(self, threads: int) -> None:
-        self.threads = threads
-        self.pool = ThreadPoolExecutor(threads - 1) if threads > 1 else None
-        self.blas = ThreadpoolController()
-
-    def run(self, part: Callable[[int], None]) -> None:
-        """part(k) for every thread k; BLAS inside stays single-threaded."""
-        with self.blas.limit(limits=1, user_api="blas"):
-            if self.pool is None:
-                part(0)
-                return
-            others = [self.pool.submit(part, k) for k in range(1, self.threads)]
-            part(0)
-            for other in others:
-                other.result()
+    def function(self, outputs: Sequence[Node], rewrites: bool = True) -> CpuFunction:
+        threads = self.threads or Options.from_environment().threads
+        return CpuFunction(tuple(outputs), Team(threads), self.precision, rewrites)
 
 
 @dataclass(frozen=True)
@@ -102,7 +88,7 @@ class CpuExecutable(AbstractExecutable):
             nodes = [p.node for p in self.layout.parameters]
             start = time.perf_counter()
             self.kernels[name] = build_kernels(
-                [rewrite(PROGRAMS[name](block.residuals, nodes)) for block in self.blocks],
+                [rewrite(flatten(PROGRAMS[name](block.residuals, nodes))) for block in self.blocks],
                 [self._rows(name, len(block.residuals)) for block in self.blocks],
                 self.layout,
                 self.precision,
@@ -157,11 +143,6 @@ class CpuObjective(AbstractObjective):
                 self.arenas = [np.zeros(need, self.dtype) for _ in self.arenas]
         return self.bound[program]
 
-    def _part(self, thread: int, first: int, last: int) -> tuple[int, int]:
-        threads = self.executable.threads
-        count = last - first
-        return first + thread * count // threads, first + (thread + 1) * count // threads
-
     # --- per-point rows ----------------------------------------------------------------------
 
     def _rows(self, program: str, theta: Array, direction: Array | None = None) -> Array:
@@ -174,7 +155,7 @@ class CpuObjective(AbstractObjective):
 
         def part(thread: int) -> None:
             for bound, out in zip(kernels, outs, strict=True):
-                first, last = self._part(thread, 0, bound.tiles)
+                first, last = self.executable.team.share(thread, bound.tiles)
                 bound.run((first, last), self.arenas[thread], out.ravel(), empty,
                           0, first * bound.tile, bound.padded)  # fmt: skip
 
@@ -202,7 +183,7 @@ class CpuObjective(AbstractObjective):
 
         def part(thread: int) -> None:
             for bound, total in zip(kernels, sums[thread], strict=True):
-                first, last = self._part(thread, 0, bound.tiles)
+                first, last = self.executable.team.share(thread, bound.tiles)
                 bound.run((first, last), self.arenas[thread], empty, total)
 
         self.executable.team.run(part)
@@ -210,7 +191,7 @@ class CpuObjective(AbstractObjective):
         for k, bound in enumerate(kernels):
             total = sum((s[k] for s in sums), np.zeros(bound.kernel.sum_size))
             outputs = bound.epilogue(theta, total)
-            loss += float(outputs["loss"][0, 0]) if "loss" in outputs else 0.0
+            loss += float(outputs["loss"].item()) if "loss" in outputs else 0.0
             for p, (start, size) in enumerate(
                 zip(self.layout.offsets, self.layout.sizes, strict=True)
             ):
@@ -254,7 +235,7 @@ class CpuObjective(AbstractObjective):
         totals: list[Array] = [np.zeros((0, 0))] * self.executable.threads
 
         def part(thread: int) -> None:
-            ranges = [self._part(thread, 0, bound.tiles) for bound in kernels]
+            ranges = [self.executable.team.share(thread, bound.tiles) for bound in kernels]
             chunks = list(_chunks(kernels, self.counts, ranges))
             buffer = np.empty((self.size + 1) * max((c for _, c in chunks), default=0), self.dtype)
             total = np.zeros((self.size + 1, self.size + 1))

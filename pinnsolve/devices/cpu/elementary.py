@@ -137,6 +137,36 @@ def sign(tracer: Tracer, x: Value) -> Value:
     return x.compare(">", 0.0).select(one, x.compare("<", 0.0).select(-1.0 * one, zero))
 
 
+@_elementary
+def where(tracer: Tracer, condition: Value, x: Value, y: Value) -> Value:
+    return condition.compare("!=", 0.0).select(x, y)
+
+
+def _mask(condition: Value, tracer: Tracer) -> Value:
+    return condition.select(tracer.number(1.0), tracer.number(0.0))
+
+
+@_elementary
+def less(tracer: Tracer, x: Value, y: Value) -> Value:
+    return _mask(x.compare("<", y), tracer)
+
+
+@_elementary
+def less_equal(tracer: Tracer, x: Value, y: Value) -> Value:
+    return _mask(x.compare("<=", y), tracer)
+
+
+@_elementary
+def equal(tracer: Tracer, x: Value, y: Value) -> Value:
+    return _mask(x.compare("==", y), tracer)
+
+
+@_elementary
+def softplus(tracer: Tracer, x: Value) -> Value:
+    size = absolute(tracer, x)
+    return 0.5 * (x + size) + tracer.call("log1p" if tracer.double else "log1pf", exp(tracer, -1.0 * size))
+
+
 def _external(name: str, symbol: str) -> None:
     """A function of the C library or of LLVM; correct, not vectorized."""
 
@@ -154,3 +184,5 @@ _external("log", "llvm.log")
 _external("power", "llvm.pow")
 _external("erf", "erf")
 _external("arctan", "atan")
+_external("log1p", "log1p")
+_external("expm1", "expm1")

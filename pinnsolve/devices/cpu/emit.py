@@ -24,8 +24,8 @@ from pinnsolve.devices.cpu.instructions import (
     members,
     place_of,
 )
-from pinnsolve.diff.functions import number_of
 from pinnsolve.diff.graph import Node
+from pinnsolve.diff.leaves import entry_of
 from pinnsolve.errors import DeviceError
 
 # An operand of a table row: ("D", column), ("S", Place), ("U", node), ("A", node), ("O", (row,
@@ -187,7 +187,7 @@ class _LoopText:
         return name
 
     def _uniform(self, node: Node, index: str) -> str:
-        number = number_of(node)
+        number = entry_of(node)
         if number is not None:
             return f"R({number!r})"
         key = (node, index)
@@ -240,7 +240,9 @@ class _LoopText:
             case "ones":
                 return "R(1.0)"
             case "power":
-                return _power(float(node.attributes[0]), a[0])
+                return _power(*node.attributes, a[0])
+            case "less" | "less_equal" | "equal" | "where":
+                return f"{node.primitive}({', '.join(a)})"
         if node.primitive not in ELEMENTARY:
             raise DeviceError(f"the CPU device has no {node.primitive}")
         return f"{node.primitive}({a[0]})"
@@ -274,7 +276,9 @@ class _LoopText:
         return found
 
 
-def _power(exponent: float, x: str) -> str:
+def _power(exponent: float, vanishing: bool, x: str) -> str:
+    if vanishing:
+        return f"where(equal({x}, R(0.0)), R(0.0), {_power(exponent, False, x)})"
     if exponent == 0.5:
         return f"sqrt({x})"
     if exponent.is_integer() and abs(exponent) <= 8:
@@ -353,7 +357,7 @@ def _pairs(first: Node, second: Node, blocks: int) -> list[tuple[Node, Node]]:
 
 def _factor(node: Node, index: str, cells: _Cells, lowered: Lowered, lines: list[str]) -> str:
     if node.points == 0:
-        number = number_of(node)
+        number = entry_of(node)
         if number is not None:
             return f"R({number!r})"
         operand: Operand = ("U", node)

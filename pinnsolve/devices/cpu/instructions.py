@@ -80,7 +80,7 @@ def is_barrier(node: Node) -> bool:
             return is_wide(node)
         case "contract":
             return min(node.shape.rows, node.columns) > NARROW
-        case "outer" | "sum_columns":
+        case "outer" | "sum_axes":
             return True
     return False
 
@@ -90,7 +90,7 @@ def is_reduction(node: Node) -> bool:
 
 
 def is_virtual(node: Node) -> bool:
-    return node.primitive in ("stack", "part", "concatenate", "column")
+    return node.primitive in ("stack", "part", "concatenate", "cut")
 
 
 def loop_width(node: Node) -> int:
@@ -116,9 +116,9 @@ def place_of(lowered: Lowered, node: Node) -> Place:
             return place_of(lowered, source.args[index])
         base = place_of(lowered, source)
         return Place(base.space, base.index, index, blocks, base.feature)
-    if node.primitive == "column":
+    if node.primitive == "cut":
         base = place_of(lowered, node.args[0])
-        j = node.attributes[0]
+        j = node.attributes[1]
         if base.space == "D":
             return Place("D", base.index + j)
         return Place(base.space, base.index, base.block, base.blocks, base.feature + j)

@@ -19,7 +19,7 @@ from pinnsolve.devices.cpu.emit import Call, emit
 from pinnsolve.devices.cpu.instructions import Lowered
 from pinnsolve.devices.cpu.jit import program
 from pinnsolve.devices.cpu.lower import lower
-from pinnsolve.devices.cpu.stages import VARYING, Stages, cut, depends_on_parameters
+from pinnsolve.devices.cpu.stages import Stages, cut, depends_on_parameters, is_varying
 from pinnsolve.diff.evaluate import evaluate
 from pinnsolve.diff.graph import Graph, Node, topological
 from pinnsolve.diff.parameters import Layout
@@ -131,7 +131,7 @@ def _offsets(nodes: Sequence[Node], start: int = 0) -> tuple[dict[Node, int], in
     found = {}
     for node in nodes:
         found[node] = start
-        start += node.shape.rows * node.columns
+        start += node.shape.size
     return found, start
 
 
@@ -176,7 +176,7 @@ class BoundKernel:
         nodes = [
             n
             for n in self.kernel.lowered.data
-            if n.primitive != "input" or n.attributes[0] not in VARYING
+            if not is_varying(n)
         ]
         for node, value in zip(nodes, evaluate(nodes, inputs), strict=True):
             start = self.kernel.lowered.places[node].index
@@ -206,7 +206,7 @@ class BoundKernel:
     def set_weights(self, weights: Array) -> None:
         """Point data of this evaluation, ``(residuals, points)``."""
         for node in self.kernel.lowered.data:
-            if node.primitive == "input" and node.attributes[0] in VARYING:
+            if is_varying(node):
                 start = self.kernel.lowered.places[node].index
                 self.data[start : start + node.columns, : self.points] = weights
                 self.data[start : start + node.columns, self.points :] = 0
@@ -235,8 +235,7 @@ class BoundKernel:
         """Named outputs that are the same for all points, from the sums."""
         values: dict[Any, Array] = dict(self.kernel.layout.views(theta))
         for node, start in self.kernel.sum_offsets.items():
-            shape = (node.shape.rows, node.columns)
-            values[node] = sums[start : start + shape[0] * shape[1]].reshape(shape)
+            values[node] = sums[start : start + node.shape.size].reshape(node.dims)
         names = self.kernel.stages.epilogue
         return dict(zip(names, evaluate(names.values(), values), strict=True))
 

@@ -27,7 +27,8 @@ from pinnsolve.devices.cpu.stages import Stages
 from pinnsolve.diff.graph import Node
 from pinnsolve.diff.rewrite import NARROW
 
-EXPENSIVE = {"tanh", "sigmoid", "sin", "cos", "exp", "log", "erf", "arctan"}
+EXPENSIVE = {"tanh", "sigmoid", "sin", "cos", "exp", "expm1", "log", "log1p", "erf", "arctan"}
+EXPENSIVE |= {"softplus"}
 RECOMPUTE = 12  # arithmetic operations that cost less than a store and a load
 
 
@@ -72,7 +73,7 @@ class _Lowering:
             if is_barrier(node):
                 self.level[node] = max(below) + 1
             elif is_virtual(node):
-                after = node.primitive in ("column", "part") and self._is_computed(node.args[0])
+                after = node.primitive in ("cut", "part") and self._is_computed(node.args[0])
                 self.level[node] = max(below) + after
             else:
                 self.level[node] = max(
@@ -128,7 +129,7 @@ class _Lowering:
         for operand in self._operands(node):
             if self._crosses(node, operand):
                 self.stored.add(operand)
-            if operand.primitive in ("column", "part"):
+            if operand.primitive in ("cut", "part"):
                 self._store(operand.args[0])
 
     def _latest_use(self) -> dict[Node, int]:
@@ -192,7 +193,7 @@ class _Lowering:
         for node in self.stages.tile:
             if node in self.out.places:
                 continue
-            if node.primitive in ("dot", "sum_columns") and is_barrier(node):
+            if node.primitive in ("dot", "sum_axes") and is_barrier(node):
                 self.out.places[node] = Place(
                     "S", self._buffer(node.columns, node.points), blocks=node.points
                 )
@@ -292,7 +293,7 @@ class _Lowering:
         """Columns put side by side are written one by one; outer products write themselves."""
         if node.primitive == "outer":
             return []
-        if node.primitive != "concatenate":
+        if node.primitive != "concatenate" or node in self.stages.data:
             return [(node, row)]
         found, first = [], row[0]
         for argument in node.args:
@@ -310,7 +311,7 @@ class _Lowering:
             case "contract":
                 left, right = (self.place(argument) for argument in node.args)
                 return Product(node, left, right, None)
-            case "sum_columns":
+            case "sum_axes":
                 return ColumnSum(node, self.place(node.args[0]), self.out.places[node])
         for name, row in self.stages.rows.items():
             if row is node:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pinnsolve.diff.graph import Graph, Node, topological
 from pinnsolve.errors import DeviceError
 
-VARYING = ("weight",)  # point data that changes with every evaluation
+VARYING = "weight", "argument"  # point data that changes with every evaluation, by the start of its name
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def cut(graph: Graph) -> Stages:
 
 def _stage(node: Node, below: list[str]) -> str:
     if node.primitive == "input":
-        return "tile" if node.attributes[0] in VARYING else "data"
+        return "uniform" if not node.points else "tile" if is_varying(node) else "data"
     if node.primitive in ("stack", "part", "outer"):  # these exist in tiles only
         return "tile"
     if node.points:
@@ -78,6 +78,14 @@ def _stage(node: Node, below: list[str]) -> str:
     return "uniform"
 
 
+def is_varying(node: Node) -> bool:
+    """Whether it is point data that changes with every evaluation."""
+    return node.primitive == "input" and node.attributes[0].startswith(VARYING)
+
+
 def depends_on_parameters(node: Node) -> bool:
-    """Whether a parameter or a direction is below the node."""
-    return any(n.primitive in ("parameter", "direction") for n in topological([node]))
+    """Whether a parameter, a direction or another uniform input is below the node."""
+    return any(
+        n.primitive in ("parameter", "direction") or (n.primitive == "input" and not n.points)
+        for n in topological([node])
+    )

@@ -1,0 +1,131 @@
+"""Functions on the CPU: segments over points run as kernels, the rest in the numpy interpreter."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from pinnsolve.devices.base import AbstractFunction, Array
+from pinnsolve.devices.cpu.kernel import BoundKernel, build_kernels
+from pinnsolve.devices.cpu.stages import is_varying
+from pinnsolve.devices.cpu.team import Team
+from pinnsolve.diff.evaluate import evaluate
+from pinnsolve.diff.flatten import flatten
+from pinnsolve.diff.graph import Node
+from pinnsolve.diff.parameters import Layout
+from pinnsolve.diff.rewrite import rewrite
+from pinnsolve.diff.segments import MASK, Segment, segments
+from pinnsolve.options import Options
+
+NO_PARAMETERS = Layout((), ())
+
+
+class CpuFunction(AbstractFunction):
+    """Uniform outputs of a graph as functions of its leaves."""
+
+    def __init__(self, outputs: Sequence[Node], team: Team, precision: str, rewrites: bool) -> None:
+        start = time.perf_counter()
+        self.outputs = tuple(outputs)
+        self.parts = [
+            CompiledSegment(segment, team, precision, rewrites) for segment in segments(outputs)
+        ]
+        self.compile_seconds = time.perf_counter() - start
+
+    def __call__(self, values: Mapping[Node, Array]) -> list[Array]:
+        known: dict[Node, Array] = dict(values)
+        for part in self.parts:
+            part.run(known)
+        return evaluate(self.outputs, known)
+
+    def seconds(self, values: Mapping[Node, Array]) -> dict[str, float]:
+        """Time of each segment, and of what is uniform, in one run."""
+        known: dict[Node, Array] = dict(values)
+        found = {}
+        for k, part in enumerate(self.parts):
+            start = time.perf_counter()
+            part.run(known)
+            found[f"points {k}: {part.segment.count}"] = time.perf_counter() - start
+        start = time.perf_counter()
+        evaluate(self.outputs, known)
+        found["uniform"] = time.perf_counter() - start
+        return found
+
+
+class CompiledSegment:
+    """One segment with its kernel, bound to its number of points."""
+
+    def __init__(self, segment: Segment, team: Team, precision: str, rewrites: bool) -> None:
+        self.segment, self.team = segment, team
+        graph = flatten(segment.graph)
+        graph = rewrite(graph) if rewrites else graph
+        self.rows: dict[str, tuple[int, int]] = {}
+        width = 0
+        for name, node in graph.outputs.items():
+            if node.points:
+                self.rows[name] = (width, 0)
+                width += node.shape.size
+        self.width = width
+        (kernel,) = build_kernels(
+            [graph], [self.rows], NO_PARAMETERS, precision, Options.from_environment().cache
+        )
+        self.kernel, self.dtype = kernel, np.dtype(precision)
+        mask = {MASK: np.ones((segment.count, 1))}
+        self.bound = BoundKernel(kernel, mask, segment.count, team.threads)
+        self.arenas = [
+            np.zeros(kernel.arena * self.bound.tile, self.dtype) for _ in range(team.threads)
+        ]
+
+    def run(self, known: dict[Node, Array]) -> None:
+        """Add the values of the results to the known ones."""
+        segment, bound = self.segment, self.bound
+        needed = [*segment.points, *segment.uniform]
+        values = dict(zip(needed, evaluate(needed, known), strict=True))
+        points = {leaf.attributes[0]: values[node] for node, leaf in segment.points.items()}
+        leaves = {leaf: values[node] for node, leaf in segment.uniform.items()}
+        self._fill(points, leaves)
+        out = np.zeros((self.width, bound.padded), self.dtype)
+        sums = [np.zeros(self.kernel.sum_size, self.dtype) for _ in self.arenas]
+
+        def part(thread: int) -> None:
+            first, last = self.team.share(thread, bound.tiles)
+            bound.run((first, last), self.arenas[thread], out.ravel(), sums[thread],
+                      bound.padded, first * bound.tile)  # fmt: skip
+
+        self.team.run(part)
+        total = sum(sums[1:], sums[0].astype(float))
+        self._keep(known, out, total, leaves)
+
+    def _fill(self, points: Mapping[str, Array], leaves: Mapping[Node, Array]) -> None:
+        bound, count = self.bound, self.segment.count
+        for node in self.kernel.lowered.data:
+            if is_varying(node):
+                start = self.kernel.lowered.places[node].index
+                rows = bound.data[start : start + node.columns]
+                rows[:, :count] = points[node.attributes[0]].reshape(count, -1).T
+                rows[:, count:] = rows[:, count - 1 : count]
+        uniform = list(self.kernel.uniform_offsets)
+        for node, value in zip(uniform, evaluate(uniform, leaves), strict=True):
+            start = self.kernel.uniform_offsets[node]
+            bound.uniform[start : start + node.shape.size] = np.broadcast_to(
+                value, node.dims
+            ).ravel()
+
+    def _keep(
+        self, known: dict[Node, Array], out: Array, total: Array, leaves: Mapping[Node, Array]
+    ) -> None:
+        values: dict[Node, Array] = dict(leaves)
+        for node, start in self.kernel.sum_offsets.items():
+            values[node] = total[start : start + node.shape.size].reshape(node.dims)
+        epilogue = self.kernel.stages.epilogue
+        found = dict(zip(epilogue, evaluate(epilogue.values(), values), strict=True))
+        for k, node in enumerate(self.segment.results):
+            name = f"result {k}"
+            if name in self.rows:
+                first = self.rows[name][0]
+                size = node.shape.size // self.segment.count
+                value = out[first : first + size, : self.segment.count].T
+                known[node] = value.astype(float).reshape(node.dims)
+            else:
+                known[node] = np.broadcast_to(found[name], node.dims)
