@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from pinnsolve.compiled import jit
+from pinnsolve.compiled import Compiled, jit
 from pinnsolve.devices.base import AbstractDevice
 from pinnsolve.diff import functions as ops
 from pinnsolve.diff.export import function_from_data, function_to_data, stored_parameter
@@ -25,7 +25,12 @@ from pinnsolve.nesting import as_text, fitting, tree_from_data, tree_to_data
 from pinnsolve.nets.cell import Cell
 
 
-def export(function: Callable[..., Any], path: str | Path, *arguments: Any) -> Path:
+def export(
+    function: Callable[..., Any],
+    path: str | Path,
+    *arguments: Any,
+    parameters: Mapping[str, Parameter] | None = None,
+) -> Path:
     """Write a function to a file that runs anywhere without the code that defined it.
 
     Args:
@@ -34,9 +39,12 @@ def export(function: Callable[..., Any], path: str | Path, *arguments: Any) -> P
             returned. It is traced once, derivatives and loops included.
         path: of the file, HDF5; folders on the way are made.
         arguments: examples that fix the nesting and the shapes; their numbers do not matter.
+        parameters: names for the parameters that the function uses, such as
+            ``net.named_parameters()``, which is what they are for a network itself. Others go by
+            their own names, or numbers.
 
-    Parameters are stored with their present values; the names are those of the network, or of the
-    parameters. Named tuples come back as tuples. Returns the path; :func:`pinnsolve.load` reads it.
+    Parameters are stored with their present values. Named tuples come back as tuples. Returns the
+    path; :func:`pinnsolve.load` reads it.
 
     Raises:
         GraphError: the function cannot be traced, or holds a custom operation, which is code.
@@ -59,7 +67,7 @@ def export(function: Callable[..., Any], path: str | Path, *arguments: Any) -> P
     traced = trace(function, arguments)
     body = Body(traced.inputs, traced.outputs)
     _check(body, function)
-    names = _names(function, body)
+    names = _names(body, parameters or _parameters_of(function))
     initialize(names)
     data, constants = function_to_data(body, names)
     header = {
@@ -88,11 +96,14 @@ def _check(body: Body, function: Callable[..., Any]) -> None:
         raise GraphError(f"{name} returns {shapes}; export needs a function that returns arrays")
 
 
-def _names(function: Callable[..., Any], body: Body) -> dict[Parameter, str]:
-    """A name of its own for each parameter: its path in the network, or its own name."""
-    cell = getattr(function, "function", function)  # inside of jit
-    paths = cell.named_parameters() if isinstance(cell, Cell) else {}
-    known = {parameter: path for path, parameter in paths.items()}
+def _parameters_of(function: Callable[..., Any]) -> Mapping[str, Parameter]:
+    cell = function.function if isinstance(function, Compiled) else function
+    return cell.named_parameters() if isinstance(cell, Cell) else {}
+
+
+def _names(body: Body, named: Mapping[str, Parameter]) -> dict[Parameter, str]:
+    """A name of its own for each parameter of the body, in which no slash makes a folder."""
+    known = {parameter: name for name, parameter in named.items()}
     found: dict[Parameter, str] = {}
     for node in topological(body.outputs):
         if node.primitive == "parameter":
@@ -118,14 +129,14 @@ def load_function(path: str | Path, device: str | AbstractDevice = "cpu") -> Loa
         FileError: the file is missing, damaged, foreign, or of a newer version.
         DeviceError: no such device.
     """
-    from pinnsolve.function_file import read_function_file
+    from pinnsolve.function_file import DAMAGE, read_function_file
 
     header, arrays = read_function_file(path)
     try:
         return _from_data(header, arrays, device)
     except FileError as error:
         raise FileError(f"{path}: {error}") from error
-    except (LookupError, RecursionError, TypeError, ValueError, AttributeError) as error:
+    except DAMAGE as error:
         raise FileError(f"{path} is damaged: {type(error).__name__}: {error}") from error
 
 
@@ -159,12 +170,24 @@ class LoadedFunction:
     point. It can be differentiated, mapped and exported again.
 
     Attributes:
-        arguments: zeros with the nesting and the shapes that it takes.
+        arguments, results: zeros with the nesting and the shapes that it takes and gives.
         parameters: name -> Parameter. Set ``value`` to change one; it is read at every call.
         compiled: the same function as :func:`pinnsolve.jit` has it, with cost and profile.
 
     Raises:
         GraphError: when it is called with another nesting or other shapes.
+
+    >>> import tempfile
+    >>> import numpy as np
+    >>> import pinnsolve as ps
+    >>> net = ps.MLP(2, 1, 8, 1).initialize(seed=0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     loaded = ps.load(ps.export(net, f"{folder}/net.h5", np.zeros(2)), device="reference")
+    >>> loaded
+    LoadedFunction((array(2,)) -> array(1,), 33 parameters, on reference)
+    >>> points = np.random.default_rng(0).random((5, 2))
+    >>> bool(np.allclose(ps.diff.vmap(loaded)(points), net(points)))
+    True
     """
 
     def __init__(

@@ -17,7 +17,6 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import blake2b
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +65,8 @@ def write_function_file(
     except (OSError, TypeError, ValueError) as error:
         raise FileError(f"cannot write {path}: {error}") from error
     finally:
-        part.unlink(missing_ok=True)
+        if part.exists():
+            part.unlink()
     return path
 
 
@@ -172,7 +172,6 @@ def _digest(data: Mapping[str, Array]) -> str:
 
 
 def _version() -> str:
-    try:
-        return metadata.version("pinnsolve")
-    except metadata.PackageNotFoundError:
-        return "unknown"  # ... run from its source folder, without having been installed
+    from pinnsolve import __version__
+
+    return __version__

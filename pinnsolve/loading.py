@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pinnsolve import solution
 from pinnsolve.devices.base import AbstractDevice
-from pinnsolve.errors import DeviceError
+from pinnsolve.errors import DeviceError, FileError
 from pinnsolve.exporting import LoadedFunction, load_function
 from pinnsolve.solution import Solution
 
@@ -25,11 +25,22 @@ def load(path: str | Path, device: str | AbstractDevice | None = None) -> Soluti
     Raises:
         FileError: the file is missing, damaged, foreign, or of a newer version.
         DeviceError: no such device, or one for a solution.
-    """
-    from pinnsolve import function_file
 
-    if function_file.format_of(path) == function_file.FORMAT:
-        return load_function(path, "cpu" if device is None else device)
-    if device is not None:
-        raise DeviceError(f"{path} is not an exported function, and takes no device")
-    return solution.load(path)
+    >>> import tempfile
+    >>> import pinnsolve as ps
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = ps.export(lambda x, y: {"sum": x + y}, f"{folder}/sum.h5", 0.0, 0.0)
+    ...     loaded = ps.load(path, device="reference")
+    >>> float(loaded(1.0, 2.0)["sum"])
+    3.0
+    """
+    from pinnsolve import function_file, solution_file
+
+    match function_file.format_of(path):
+        case function_file.FORMAT:
+            return load_function(path, "cpu" if device is None else device)
+        case solution_file.FORMAT:
+            if device is not None:
+                raise DeviceError(f"{path} holds a solution, which takes no device")
+            return solution.load(path)
+    raise FileError(f"{path} is an HDF5 file, but neither a solution nor an exported function")

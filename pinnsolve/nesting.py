@@ -14,7 +14,10 @@ DEPTH = 64  # of tuples, lists and dicts inside each other
 
 
 def fitting(expected: tuple[Any, ...], given: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The arguments with the nesting of the expected ones, dicts in their order."""
+    """The arguments, dicts in the order of the expected ones.
+
+    Raises GraphError, with both in words, where nesting or shapes differ.
+    """
     try:
         return _ordered(expected, given)
     except _Unlike as error:
@@ -72,6 +75,10 @@ def as_text(tree: Any) -> str:
 
 
 def tree_to_data(tree: Any, depth: int = 0) -> Any:
+    """The tree of nodes as JSON data.
+
+    Raises GraphError for keys of dicts that JSON would change, and for a bottomless tree.
+    """
     if depth > DEPTH:
         raise GraphError(f"arguments or results nested more than {DEPTH} deep cannot be exported")
     if tree is None:
@@ -88,7 +95,10 @@ def tree_to_data(tree: Any, depth: int = 0) -> Any:
 
 
 def tree_from_data(data: Any, depth: int = 0) -> Any:
-    """The tree with zeros of no memory as values."""
+    """The tree, with zeros of no memory as values.
+
+    Raises what its parts raise when the data is something else.
+    """
     if depth > DEPTH:
         raise ValueError(f"nested more than {DEPTH} deep")
     if data is None:

@@ -72,6 +72,7 @@ reshape = _face(
 sigmoid = _face(functions.sigmoid, "sigmoid(0.0)", "0.5")
 sign = _face(functions.sign, "sign([-3.0, 0.0, 2.0])", "[-1.0, 0.0, 1.0]")
 sin = _face(functions.sin, "sin(0.0)", "0.0")
+single = _face(functions.single, "single(0.1)", "0.10000000149011612")
 sinh = _face(functions.sinh, "sinh(0.0)", "0.0")
 softmax = _face(functions.softmax, "softmax([0.0, 0.0])", "[0.5, 0.5]")
 softplus = _face(functions.softplus, "softplus([-1000.0, 1000.0])", "[0.0, 1000.0]")
@@ -150,6 +151,7 @@ __all__ = [
     "sigmoid",
     "sign",
     "sin",
+    "single",
     "sinh",
     "softmax",
     "softplus",

@@ -25,9 +25,7 @@ from pinnsolve.diff.parameters import Array, Layout, initialize
 from pinnsolve.diff.plan import BlockPlan, close, monomial, plan_block
 from pinnsolve.diff.residual import Approximator, field_channels, residual_nodes
 from pinnsolve.errors import FileError, NetworkError
-from pinnsolve.nets.cell import Cell
-from pinnsolve.nets.layers import PeriodicEmbedding, SequentialCell
-from pinnsolve.nets.models import MLP
+from pinnsolve.nets import MLP, Cell, PeriodicEmbedding, SequentialCell
 from pinnsolve.pde.periodicity import periodic_axes
 from pinnsolve.pde.problem import Problem
 from pinnsolve.pde.sampling import sample, site_points
@@ -150,6 +148,9 @@ def _approximator(system: System, group: tuple[str, ...], cell: Cell) -> Approxi
     frozen = [p for p in cell.parameters() if not p.requires_grad]
     initialize(frozen)
     fixed = {p.node: ops.constant(p.value) for p in frozen}
+    # Training moves all values in float64; the network sees them as they are stored.
+    trained = [p for p in cell.parameters() if p.requires_grad]
+    fixed |= {p.node: ops.single(p.node) for p in trained if p.dtype == "float32"}
 
     def function(x: Node) -> Node:
         output = cell((x - ops.constant(centre)) * ops.constant(factor))

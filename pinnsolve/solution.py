@@ -120,6 +120,15 @@ class Solution:
         return tuple(coordinate.name for coordinate in self.problem.coordinates)
 
     @property
+    def weights(self) -> dict[str, NDArray[Any]]:
+        """The trained parameters by name, as `Cell.set_values` takes them: after
+        ``network.set_values(solution.weights)`` the network is that of the solution, a function of
+        coordinates scaled to [-1, 1]; a part of it can be frozen, and the next solve starts from
+        it. With a network for each of several fields names start with the field, ``u.cells.0.bias``.
+        """
+        return self.evaluator.to_data()[1]
+
+    @property
     def kept(self) -> Record | None:
         """The record of the parameters kept: the smallest held-out residual, or else the last."""
         measured = [record for record in self.history if record.held_out is not None]

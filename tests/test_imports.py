@@ -35,6 +35,7 @@ EXCEPTIONS = {
     ("pinnsolve.pde.problem", "solve"),  # problem.solve() makes the script one line shorter
     ("pinnsolve.pde.problem", "solution"),  # ... and its result has a type
     ("pinnsolve.plot", "solution"),  # the type of what is drawn
+    ("pinnsolve.function_file", "__init__"),  # the version of the package
 }
 
 # A third-party package that only some places may import.

@@ -1,8 +1,8 @@
 """The differentiation engine: graphs, and what can be done to them.
 
 Public, for functions of :mod:`pinnsolve.ops`: grad, value_and_grad, jvp, vjp, jacobian, hessian,
-hvp, jet, derivative, laplacian, divergence, curl, vmap, checkpoint; cond, scan, while_loop; custom
-and check_gradients; constant and trace.
+hvp, jet, derivative, laplacian, divergence, curl, vmap, checkpoint, stop_gradient; cond, scan,
+while_loop; custom and check_gradients; constant and trace.
 
 Inside: graph, leaves and primitives: nodes and the table of operations. arithmetic, structure and
 functions: the constructors of nodes. evaluate: what a graph means. plan, taylor, series, laplacian
@@ -14,6 +14,7 @@ export: graphs as data.
 from pinnsolve.diff.check import GradientCheck, check_gradients
 from pinnsolve.diff.control import cond, while_loop
 from pinnsolve.diff.custom import custom
+from pinnsolve.diff.functions import stop_gradient
 from pinnsolve.diff.higher import curl, derivative, divergence, jet, laplacian, vmap
 from pinnsolve.diff.leaves import constant
 from pinnsolve.diff.parameters import Parameter
@@ -41,6 +42,7 @@ __all__ = [
     "jvp",
     "laplacian",
     "scan",
+    "stop_gradient",
     "trace",
     "value_and_grad",
     "vjp",

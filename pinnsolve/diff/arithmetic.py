@@ -124,7 +124,18 @@ def multiply(x: Operand | HasNode, y: Operand | HasNode) -> Node:
     for one, other in ((first, second), (second, first)):
         if is_ones(one) and other.shape == shape:
             return other
+        narrow = _not_widened(one)
+        if narrow is not None and broadcast_shape(narrow.shape, other.shape, "multiply") == shape:
+            return multiply(narrow, other)
     return make("multiply", (first, second), (), shape)
+
+
+def _not_widened(x: Node) -> Node | None:
+    """What was multiplied by a constant of ones: a factor that is as wide does that, too."""
+    if x.primitive != "multiply":
+        return None
+    first, second = x.args
+    return second if is_ones(first) else first if is_ones(second) else None
 
 
 def widen(x: Node, dims: tuple[int, ...]) -> Node:
@@ -148,11 +159,13 @@ def power(x: Operand | HasNode, exponent: Operand | HasNode) -> Node:
     Whole powers of negative numbers are fine, others are NaN there. ``x**0`` is 1 everywhere. A
     power that is not whole and positive has derivative 0 at x = 0, where it has none or an infinite
     one: sqrt is the case of interest. A traced exponent needs x >= 0; at x = 0 the value is that of
-    numpy and the derivative by the exponent 0.
+    numpy and derivatives are taken as 0. A fixed array of exponents is a choice of powers.
     """
     p = number_of(exponent)
     if p is None:
-        return _traced_power(as_node(x), as_node(exponent))
+        exponents = as_node(exponent)
+        fixed = exponents.primitive == "constant"
+        return (_fixed_powers if fixed else _traced_power)(as_node(x), exponents)
     value = number_of(x)
     if value is not None:
         if (value == 0 and p < 0) or (value < 0 and not p.is_integer()):
@@ -173,6 +186,15 @@ def vanishing_power(x: Node, exponent: float) -> Node:
     if exponent > 0 and float(exponent).is_integer():
         return power(x, exponent)
     return make("power", (x,), (float(exponent), True), x.shape)
+
+
+def _fixed_powers(x: Node, exponents: Node) -> Node:
+    array = exponents.attributes[0].array
+    first, *others = np.unique(array)
+    total = power(x, first)
+    for other in others:
+        total = where(array == other, power(x, other), total)
+    return total if others else multiply(total, constant(np.ones(array.shape)))
 
 
 def _traced_power(x: Node, exponent: Node) -> Node:

@@ -16,7 +16,7 @@ from pinnsolve.diff.primitives import PRIMITIVES
 
 SINGLE = ("sign", "stop_gradient", "ones")
 BROADCAST = ("add", "multiply", "where", "less", "less_equal", "equal")
-LINEAR = ("add", "scale", "cut", "reshape", "transpose", "sum_axes", "concatenate")
+LINEAR = ("add", "scale", "single", "cut", "reshape", "transpose", "sum_axes", "concatenate")
 
 
 def sum_over(
@@ -30,6 +30,20 @@ def sum_over(
     if all(map(batch.has_rows, batch.varying)):
         return batch.run()
     return _one_by_one(rows, roots, weights)
+
+
+def each_row(rows: Mapping[Node, Node], roots: Sequence[Node]) -> list[Node]:
+    """Per root, root(row r) for every r, ``(R, *root.dims)``, where each leaf v is row r of
+    rows[v]."""
+    batch = _Batch(rows, roots, ops.constant(1.0), collapse=False)
+    if all(map(batch.has_rows, batch.varying)):
+        return batch.run_rows()
+    named = {str(k): root for k, root in enumerate(roots)}
+    found = [
+        substitute(named, {v: ops.index(value, r) for v, value in rows.items()})
+        for r in range(_count(rows))
+    ]
+    return [ops.stack_values([values[name] for values in found]) for name in named]
 
 
 def _one_by_one(rows: Mapping[Node, Node], roots: Sequence[Node], weights: Node) -> list[Node]:
@@ -78,6 +92,15 @@ class _Batch:
             if node in summed:
                 self.sums[node] = self._sum_of(node)
         return [self._sum(root) for root in self.roots]
+
+    def run_rows(self) -> list[Node]:
+        for node in self.order:
+            if node in self.varying and node not in self.rows:
+                self.rows[node] = self._rows_of(node)
+        return [
+            ops.widen(self._in_front(root, len(root.dims)), (self.count, *root.dims))
+            for root in self.roots
+        ]
 
     def _needed(self) -> tuple[set[Node], set[Node]]:
         """The varying nodes whose sum, and those of which every row, is asked for."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,8 +15,8 @@ from pinnsolve.diff.transforms import grad
 from pinnsolve.diff.trees import leaves, map_leaves, refill
 from pinnsolve.errors import GraphError
 
-# Central differences of even order of accuracy: weights by offset, and the power of the step.
-_NODES = 9
+_NODES = 9  # values that a difference is taken from
+_STEPS = 5  # sizes of steps that are tried
 
 
 @dataclass(frozen=True)
@@ -123,13 +125,19 @@ class _Line:
         return float(self.weighted(*refill(self.given, moved)))
 
     def difference(self, k: int) -> float:
-        """d^k / dt^k at 0 from a polynomial through nine values."""
-        step = (1e-2, 3e-2, 5e-2, 8e-2)[k - 1]
+        """d^k / dt^k at 0: of several steps, the one that agrees best with the next smaller."""
+        first = (2e-2, 6e-2, 1e-1, 1.6e-1)[k - 1]
+        found = [self._difference(k, first / 2**j) for j in range(_STEPS)]
+        changes = [abs(a - b) for a, b in pairwise(found)]
+        return found[int(np.argmin(np.nan_to_num(changes, nan=np.inf))) + 1]
+
+    def _difference(self, k: int, step: float) -> float:
+        """From the polynomial through nine values."""
         offsets = np.arange(_NODES) - _NODES // 2
         values = np.array([self.at(step * j) for j in offsets])
         powers = np.vander(offsets.astype(float), increasing=True)
         coefficients = np.linalg.solve(powers, values)
-        return float(coefficients[k] * np.prod(np.arange(1, k + 1)) / step**k)
+        return float(coefficients[k] * math.factorial(k) / step**k)
 
     def _series(self, k: int, arguments: Any) -> Any:
         zeros = map_leaves(np.zeros_like, self.direction)

@@ -15,8 +15,9 @@ from pinnsolve.diff.primitives import PRIMITIVES
 
 FUNCTION = 20  # operations of an elementary function, of its order on every machine
 FREE = {"stack", "part", "cut", "concatenate", "ones", "reshape", "transpose", "spread", "collect"}
-FREE |= {"stop_gradient", "again"}
+FREE |= {"stop_gradient", "again", "blocks", "join_blocks", "split_blocks"}
 SIMPLE = {"absolute", "sign", "add", "scale", "multiply", "where", "less", "less_equal", "equal"}
+SIMPLE |= {"single"}
 
 
 @dataclass(frozen=True)
@@ -94,9 +95,11 @@ def flops(node: Node) -> int:
         case "contract":
             return 2 * entries * (first.points or 1) * first.rows
         case "outer":
-            return entries * (2 * int(node.attributes[0]) - 1)
+            return entries * (2 * int(node.attributes[0]) * first.rows - 1)
         case "sum_axes":
             return first.size * max(1, first.points) - entries
+        case "sum_blocks":
+            return entries * (first.points - 1)
         case "sum_points":
             return entries
         case "program":
@@ -122,7 +125,7 @@ def schedule(roots: Iterable[Node]) -> list[Node]:
     """An order of evaluation that keeps few values alive.
 
     Of several arguments the deepest comes first, so that what is computed again in a reverse sweep
-    waits for the cotangent that it meets; a sum over points comes as soon as its terms are there.
+    waits for the cotangent that it meets; a sum over points follows its deepest argument at once.
     """
     roots = list(roots)
     depth: dict[Node, int] = {}
@@ -130,34 +133,24 @@ def schedule(roots: Iterable[Node]) -> list[Node]:
     for node in topological(roots):
         depth[node] = 1 + max((depth[argument] for argument in node.args), default=0)
         if node.points == 0 and over_points(node):
-            for argument in node.args:
-                sums.setdefault(argument, []).append(node)
+            sums.setdefault(max(node.args, key=depth.__getitem__), []).append(node)
+
+    def visit(node: Node) -> tuple[Node, Iterator[Node]]:
+        return node, iter(sorted(node.args, key=lambda argument: -depth[argument]))
+
     done: dict[Node, None] = {}
-    for root in roots:
-        for node in _depth_first(root, depth, done):
-            done[node] = None
-            for total in sums.get(node, ()):
-                if all(argument in done for argument in total.args):
-                    done[total] = None
-    return list(done)
-
-
-def _depth_first(root: Node, depth: dict[Node, int], done: dict[Node, None]) -> Iterator[Node]:
-    """What is not done below a root, arguments before users."""
-    stack = [(root, _deepest_first(root, depth))] if root not in done else []
+    stack = [visit(root) for root in reversed(roots)]
     while stack:
         node, arguments = stack[-1]
-        below = next((a for a in arguments if a not in done), None)
+        below = None if node in done else next((a for a in arguments if a not in done), None)
         if below is not None:
-            stack.append((below, _deepest_first(below, depth)))
-        else:
-            stack.pop()
-            if node not in done:
-                yield node
-
-
-def _deepest_first(node: Node, depth: dict[Node, int]) -> Iterator[Node]:
-    return iter(sorted(node.args, key=lambda argument: -depth[argument]))
+            stack.append(visit(below))
+            continue
+        stack.pop()
+        if node not in done:
+            done[node] = None
+            stack += [visit(total) for total in reversed(sums.get(node, ()))]
+    return list(done)
 
 
 def live_bytes(roots: Sequence[Node], itemsize: int = 8) -> list[tuple[int, int]]:

@@ -12,6 +12,7 @@ from pinnsolve.diff import functions as ops
 from pinnsolve.diff.graph import Node, caller, make
 from pinnsolve.diff.primitives import Array
 from pinnsolve.diff.program import AbstractProgram, Body, Shares
+from pinnsolve.diff.support import product, shares_within
 from pinnsolve.diff.taylor import Algebra, Channels, compose_elementwise
 from pinnsolve.diff.trace import is_symbolic
 from pinnsolve.errors import GraphError
@@ -83,7 +84,7 @@ class Custom(AbstractProgram):
                     "that returns a share for each argument, or taylor=... if it works entry by "
                     "entry"
                 )
-            return [None if s is None else cotangent * s for s in self.slopes(node)]
+            return [None if s is None else product(cotangent, s, None) for s in self.slopes(node)]
         shares = self.vjp_rule(cotangent, node, *node.args)
         shares = list(shares) if isinstance(shares, (tuple, list)) else [shares]
         if len(shares) != len(node.args):
@@ -91,10 +92,11 @@ class Custom(AbstractProgram):
                 f"the vjp rule of {self.where} returned {len(shares)} share(s) for "
                 f"{len(node.args)} argument(s)"
             )
-        return [
+        checked = [
             None if share is None else self._share(ops.as_node(share), argument)
             for share, argument in zip(shares, node.args, strict=True)
         ]
+        return shares_within(cotangent, checked)
 
     def _share(self, share: Node, argument: Node) -> Node:
         try:

@@ -40,7 +40,7 @@ def evaluate(roots: Iterable[Node], values: Values, dtype: Any = np.float64) -> 
 
 def _value(node: Node, values: Values, known: Mapping[Node, Array]) -> Any:
     if node in values:
-        return _fitting(values[node], node, "node")
+        return _fitting(values[node], node, "a node")
     match node.primitive:
         case "input" | "parameter" as kind:
             key = node.attributes[0]
@@ -56,7 +56,7 @@ def _fitting(value: Any, node: Node, what: str) -> Any:
     """The value when its axes are those of the node."""
     shape = np.shape(value)
     if len(shape) != len(node.dims) + (node.points > 0) or shape[node.points > 0 :] != node.dims:
-        raise GraphError(f"a value of shape {shape} was given for a {what} of shape {node.shape}")
+        raise GraphError(f"a value of shape {shape} was given for {what} of shape {node.shape}")
     return value
 
 

@@ -203,6 +203,8 @@ class Reader:
     def program(self, data: Sequence[Any]) -> AbstractProgram:
         kind, *values = data
         program, types = PROGRAMS[kind]
+        if len(values) != len(types):
+            raise ValueError(f"a {kind} has {len(types)} fields, not {len(values)}")
         if self.depth == DEPTH:
             raise ValueError(f"loops inside loops, more than {DEPTH} deep")
         inside = replace(self, depth=self.depth + 1)

@@ -118,7 +118,8 @@ def _sum_axes(node: Node, flat: Flat) -> Node:
 
 def _rows(argument: Node, flat: Flat) -> list[Node]:
     width = argument.columns
-    return [ops.cut(flat[argument], -1, k * width, width) for k in range(argument.shape.rows)]
+    row = ops.reshape(flat[argument], (-1,))
+    return [ops.cut(row, -1, k * width, width) for k in range(argument.shape.rows)]
 
 
 def _dot(node: Node, flat: Flat) -> Node:
@@ -139,6 +140,21 @@ def _contract(node: Node, flat: Flat) -> Node:
     return total
 
 
+def _outer(node: Node, flat: Flat) -> Node:
+    """One outer product for each pair of rows."""
+    total: Node | None = None
+    for a, b in zip(*(_rows(argument, flat) for argument in node.args), strict=True):
+        term = ops.outer(a, b, *node.attributes)
+        total = term if total is None else total + term
+    assert total is not None
+    return total
+
+
+def _blocks(node: Node, flat: Flat) -> Node:
+    values, like = (flat[argument] for argument in node.args)
+    return ops.blocks(ops.reshape(values, (values.dims[0], node.shape.size)), like)
+
+
 def _spread(node: Node, flat: Flat) -> Node:
     (rows,) = node.args
     return ops.spread(ops.reshape(flat[rows], (rows.dims[0], node.shape.size)))
@@ -156,7 +172,10 @@ def _same(node: Node, flat: Flat) -> Node:
 RULES: dict[str, Callable[[Node, Flat], Node]] = {
     **dict.fromkeys(("add", "multiply", "where", "less", "less_equal", "equal"), _broadcast),
     **dict.fromkeys(("cut", "concatenate", "transpose"), _move),
-    **dict.fromkeys(("outer", "stack", "part", "scale", "again"), _same),
+    **dict.fromkeys(("stack", "part", "scale", "single", "again"), _same),
+    **dict.fromkeys(("sum_blocks", "join_blocks", "split_blocks"), _same),
+    "outer": _outer,
+    "blocks": _blocks,
     **dict.fromkeys(("sum_points", "collect"), _joined),
     "reshape": lambda node, flat: flat[node.args[0]],
     "sum_axes": _sum_axes,

@@ -46,20 +46,24 @@ from pinnsolve.diff.leaves import (
 from pinnsolve.diff.structure import (
     at_points,
     axis_of,
+    blocks,
     collect,
     column,
     concatenate,
     contract,
     cut,
     index,
+    join_blocks,
     ones,
     outer,
     part,
     reshape,
+    split_blocks,
     spread,
     stack,
     stack_values,
     sum_axes,
+    sum_blocks,
     sum_columns,
     sum_entries,
     sum_points,
@@ -145,8 +149,20 @@ def sign(x: Value) -> Node:
 
 
 def stop_gradient(x: Value) -> Node:
-    """x itself, with all derivatives zero."""
+    """x itself, with all derivatives zero.
+
+    >>> import pinnsolve as ps
+    >>> float(ps.diff.grad(lambda x: x * ps.diff.stop_gradient(x))(3.0))
+    3.0
+    """
     return _elementwise("stop_gradient", x)
+
+
+def single(x: Value) -> Node:
+    """x rounded to the nearest number of single precision, whatever the precision of a device; its
+    derivatives are those of x, rounded too."""
+    x = as_node(x)
+    return x if x.primitive == "single" else _elementwise("single", x)
 
 
 # --- compositions ----------------------------------------------------------------------------
@@ -281,6 +297,7 @@ def mean_points(x: Node) -> Node:
 _OPERATIONS: dict[str, Callable[..., Node]] = {
     "add": lambda a, x, y: add(x, y),
     "scale": lambda a, x: scale(a[0], x),
+    "single": lambda a, x: single(x),
     "multiply": lambda a, x, y: multiply(x, y),
     "dot": lambda a, x, weight: dot(x, weight, transposed=a[0]),
     "contract": lambda a, x, y: contract(x, y),
@@ -288,6 +305,10 @@ _OPERATIONS: dict[str, Callable[..., Node]] = {
     "concatenate": lambda a, *parts: concatenate(parts, a[0]),
     "stack": lambda a, *members: stack(members),
     "part": lambda a, x: part(x, a[0]),
+    "blocks": lambda a, values, like: blocks(values, like),
+    "sum_blocks": lambda a, x: sum_blocks(x),
+    "join_blocks": lambda a, x: join_blocks(x),
+    "split_blocks": lambda a, x: split_blocks(x, a[0]),
     "cut": lambda a, x: cut(x, *a),
     "reshape": lambda a, x: reshape(x, a[0]),
     "transpose": lambda a, x: transpose(x, a[0]),
@@ -308,13 +329,13 @@ def apply(primitive: str, attributes: tuple[Any, ...], args: Sequence[Node]) -> 
 
 __all__ = [
     "Literal", "Value", "absolute", "add", "align", "apply", "arctan", "as_node", "at_points",
-    "broadcast_shape", "clip", "coefficient", "collect", "column", "concatenate", "constant",
-    "contract", "cos", "cosh", "cut", "divide", "dot", "equal", "erf", "exp", "expm1", "gelu",
-    "greater", "greater_equal", "index", "input_points", "is_ones", "is_zeros", "less",
-    "less_equal", "log", "log1p", "logsumexp", "matmul", "max_entries", "maximum", "mean",
-    "mean_points", "minimum", "mish", "multiply", "norm", "number_of", "ones", "outer", "part",
-    "power", "relu", "reshape", "scale", "sigmoid", "sign", "sin", "sinh", "softmax", "softplus",
-    "spread", "sqrt", "stack", "stack_values", "stop_gradient", "subtract", "sum_axes",
-    "sum_columns", "sum_entries", "sum_points", "swish", "tan", "tanh", "transpose",
-    "vanishing_power", "where", "widen",
+    "blocks", "broadcast_shape", "clip", "coefficient", "collect", "column", "concatenate",
+    "constant", "contract", "cos", "cosh", "cut", "divide", "dot", "equal", "erf", "exp", "expm1",
+    "gelu", "greater", "greater_equal", "index", "input_points", "is_ones", "is_zeros",
+    "join_blocks", "less", "less_equal", "log", "log1p", "logsumexp", "matmul", "max_entries",
+    "maximum", "mean", "mean_points", "minimum", "mish", "multiply", "norm", "number_of", "ones",
+    "outer", "part", "power", "relu", "reshape", "scale", "sigmoid", "sign", "sin", "single",
+    "sinh", "softmax", "softplus", "split_blocks", "spread", "sqrt", "stack", "stack_values",
+    "stop_gradient", "subtract", "sum_axes", "sum_blocks", "sum_columns", "sum_entries",
+    "sum_points", "swish", "tan", "tanh", "transpose", "vanishing_power", "where", "widen",
 ]  # fmt: skip

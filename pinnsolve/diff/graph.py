@@ -172,7 +172,7 @@ class Node(Operators):
     def __eq__(self, other: object) -> bool:
         if self is other or not isinstance(other, (Node, float, int, np.ndarray, np.generic)):
             return self is other
-        if isinstance(other, Node) and _is_ours(sys._getframe(1)):
+        if isinstance(other, Node) and _is_of(sys._getframe(1), "pinnsolve."):
             return False
         raise GraphError(
             f"traced values were compared by == or !={caller()}; their values are not known yet. "
@@ -220,14 +220,14 @@ def _functions():
     return functions
 
 
-def _is_ours(frame: FrameType) -> bool:
-    return frame.f_globals.get("__name__", "").startswith("pinnsolve.")
+def _is_of(frame: FrameType, *packages: str) -> bool:
+    return frame.f_globals.get("__name__", "").startswith(packages)
 
 
 def caller() -> str:
     """Where, in the user's own code, something of ours was called: `` at file:line``."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and _is_ours(frame):
+    while frame is not None and _is_of(frame, "pinnsolve.", "numpy."):
         frame = frame.f_back
     return f" at {frame.f_code.co_filename}:{frame.f_lineno}" if frame else ""
 

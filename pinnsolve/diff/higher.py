@@ -116,7 +116,7 @@ def laplacian(function: Function) -> Function:
     >>> float(ps.diff.laplacian(lambda x: ps.ops.sum(x**3))(np.array([1.0, 2.0])))
     18.0
     """
-    from pinnsolve.diff.laplacian import laplacian_nodes
+    from pinnsolve.diff.forward_laplacian import laplacian_nodes
 
     def applied(x: Any) -> Any:
         traced = trace(function, (x,))
@@ -186,7 +186,8 @@ def _square_jacobian(function: Function, x: Any, what: str) -> Any:
 
 def vmap(function: Function, in_axes: int | Sequence[int | None] | None = 0) -> Function:
     """A function of one point made a function of many: arguments get a leading axis, over which
-    it runs all at once, and so do results.
+    it runs all at once, and so do results. Derivatives that it takes are those of one point, by
+    parameters too. A map inside a map runs one entry after the other.
 
     Args:
         in_axes: 0 for arguments whose first axis is mapped, None for those that are the same for

@@ -123,6 +123,13 @@ def is_ones(x: Node) -> bool:
     return _is_constant(x) and bool((x.attributes[0].array == 1).all())
 
 
+def is_identity(x: Node) -> bool:
+    """Whether x is a constant identity matrix."""
+    if not _is_constant(x) or len(x.dims) != 2 or x.dims[0] != x.dims[1]:
+        return False
+    return np.array_equal(x.attributes[0].array, np.eye(x.columns))
+
+
 def is_zeros(x: Node) -> bool:
     """Whether x is zero for certain: a constant of zeros, perhaps repeated for points."""
     factors = x.args if x.primitive == "multiply" else (x,)

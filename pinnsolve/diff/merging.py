@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from pinnsolve.diff import functions as ops
 from pinnsolve.diff.graph import Node, rebuild, substitute, topological
+from pinnsolve.diff.ledger import Users, users_of
 
 Outputs = dict[str, Node]
 NARROW = 4  # products with so few terms are arithmetic, not matrix products
@@ -29,9 +30,14 @@ def merge_products(outputs: Mapping[str, Node]) -> Outputs:
     The graph is made again in an order that lets products of one weight wait for each other; where
     groups wait in a circle, the first goes on with the members it has.
     """
-    order = topological(outputs.values())
-    groups = _groups(order)
-    return _Merging(order, groups).run(outputs) if groups else dict(outputs)
+    outputs = dict(outputs)
+    while True:  # where groups were split, another grouping may do more
+        order = topological(outputs.values())
+        groups = _groups(order)
+        merged = _Merging(order, groups).run(outputs) if groups else outputs
+        if merged == outputs:
+            return outputs
+        outputs = merged
 
 
 def _is_candidate(node: Node) -> bool:
@@ -56,7 +62,8 @@ def _groups(order: list[Node]) -> list[list[Node]]:
     products: dict[tuple[object, ...], list[Node]] = {}
     for node in order:
         if _is_candidate(node):
-            products.setdefault((node.args[1], *node.attributes), []).append(node)
+            key = (node.args[1], node.attributes, node.args[0].shape)
+            products.setdefault(key, []).append(node)
     groups: list[list[Node]] = []
     for same_weight in products.values():
         level = -1
@@ -147,15 +154,11 @@ def _set_places(members: Sequence[Node], stack: int, place: Places) -> None:
 def merge_sums(outputs: Mapping[str, Node]) -> Outputs:
     """sum_s x_s^T y_s = (stack of x_s)^T (stack of y_s), and the same for outer products."""
     order = topological(outputs.values())
-    users: dict[Node, list[Node | None]] = {node: [] for node in order}
+    users = users_of(order, outputs)
     place: Places = {}
     for k, node in enumerate(order):
-        for argument in node.args:
-            users[argument].append(node)
         if node.primitive == "stack":
             _set_places(node.args, k, place)
-    for node in outputs.values():
-        users[node].append(None)
     replace: dict[Node, Node] = {}
     for node in order:
         if node.primitive == "add" and not _is_inner(node, users):
@@ -167,9 +170,6 @@ def merge_sums(outputs: Mapping[str, Node]) -> Outputs:
                     total = total + term
                 replace[node] = total
     return substitute(outputs, replace) if replace else dict(outputs)
-
-
-Users = Mapping[Node, list[Node | None]]
 
 
 def _is_inner(node: Node, users: Users) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -18,6 +18,14 @@ from pinnsolve.errors import NetworkError
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Initializer = Callable[[np.random.Generator, tuple[int, ...]], Array]
+Precision = Literal["float64", "float32"]
+
+
+def checked_precision(name: Precision) -> Precision:
+    """The name itself; NetworkError unless it is one of a precision."""
+    if name not in get_args(Precision):
+        raise NetworkError(f"there is no precision {name!r} here; write 'float64' or 'float32'")
+    return name
 
 
 class Parameter(Operators):
@@ -27,9 +35,13 @@ class Parameter(Operators):
         shape: of any number of axes. initializer: ``(rng, shape) -> array``.
         requires_grad: whether it is trained; one that is not keeps its value.
         name: for reports and messages.
+        dtype: "float64" or "float32", which its values are rounded to and stored in.
 
     ``value`` is what functions evaluate it to: None until it is drawn or assigned. A solve starts
     from values that were assigned (`assigned`), and draws others from its own seed.
+
+    Raises:
+        NetworkError: another dtype; on assignment, a value of another shape.
 
     >>> import pinnsolve as ps
     >>> weight = ps.diff.Parameter((2, 3), ps.nets.constant(0.5), name="weight")
@@ -45,17 +57,29 @@ class Parameter(Operators):
         initializer: Initializer,
         requires_grad: bool = True,
         name: str = "",
+        dtype: Precision = "float64",
     ) -> None:
         self.shape = tuple(int(size) for size in shape)
         self.initializer = initializer
         self.requires_grad = requires_grad
         self.name = name
+        self._dtype: Precision = checked_precision(dtype)
         self._value: Array | None = None
         self.assigned = False
 
     @property
     def size(self) -> int:
         return math.prod(self.shape)
+
+    @property
+    def dtype(self) -> Precision:
+        return self._dtype
+
+    @dtype.setter
+    def dtype(self, dtype: Precision) -> None:
+        self._dtype = checked_precision(dtype)
+        if self._value is not None:
+            self._set(self._value)
 
     @property
     def value(self) -> Array | None:
@@ -67,7 +91,7 @@ class Parameter(Operators):
         self.assigned = True
 
     def _set(self, value: Any) -> None:
-        array = np.array(value, float)
+        array = np.array(value, self.dtype)
         if array.shape != self.shape:
             raise NetworkError(
                 f"parameter {self.name or 'without name'} has shape {self.shape}, "
@@ -86,8 +110,9 @@ class Parameter(Operators):
         return make("parameter", (), (self,), Shape(0, self.shape))
 
     def __repr__(self) -> str:
-        frozen = "" if self.requires_grad else ", frozen"
-        return f"Parameter({self.name + ', ' if self.name else ''}shape={self.shape}{frozen})"
+        words = [self.name] * bool(self.name) + [f"shape={self.shape}"]
+        words += [self.dtype] * (self.dtype != "float64") + ["frozen"] * (not self.requires_grad)
+        return f"Parameter({', '.join(words)})"
 
 
 def initialize(parameters: Iterable[Parameter], seed: int = 0) -> None:
@@ -125,11 +150,12 @@ class Layout:
 
     def initialize(self, rng: np.random.Generator) -> Array:
         """Values to start from, ``(size,)``: assigned ones, and fresh ones for all others."""
-        values = [p.initializer(rng, p.shape) for p in self.parameters]
-        return np.concatenate([
+        values = [np.asarray(p.initializer(rng, p.shape), p.dtype) for p in self.parameters]
+        parts = [
             np.ravel(p.value if p.assigned else value)  # type: ignore[arg-type]
             for p, value in zip(self.parameters, values, strict=True)
-        ])  # fmt: skip
+        ]
+        return np.concatenate(parts, dtype=float)
 
     def views(self, vector: Array) -> dict[Parameter, Array]:
         """The matrices inside a flat vector; no copies."""

@@ -124,10 +124,26 @@ def _power_derivative(attributes: tuple[float, bool], x: Node, y: Node) -> Node:
     return exponent * slope(x, exponent - 1)
 
 
-def _outer(first: list[Array], second: list[Array]) -> Array:
-    products = [p[:, :, None] * q[:, None, :] for p, q in zip(first, second, strict=True)]
-    total = np.sum(products, axis=0)
+def _outer(attributes: tuple[int], x: Array, y: Array) -> Array:
+    (blocks,) = attributes
+    rank = max(x.ndim, y.ndim)
+    x, y = (v if v.ndim == rank else v[None] for v in (x, y))  # the same for all points
+    x, y = (v.reshape(blocks, len(v) // blocks, -1, v.shape[-1]) for v in (x, y))
+    total = (x.swapaxes(-1, -2) @ y).sum(axis=0)
     return total.reshape(len(total), -1)
+
+
+def _join_blocks(attributes: tuple[int], x: Array) -> Array:
+    (blocks,) = attributes
+    points = len(x) // blocks
+    parts = x.reshape(blocks, points, *x.shape[1:]).swapaxes(0, 1)
+    return parts.reshape(points, blocks * x.shape[1], *x.shape[2:])
+
+
+def _split_blocks(attributes: tuple[int], x: Array) -> Array:
+    (blocks,) = attributes
+    parts = x.reshape(len(x), blocks, x.shape[1] // blocks, *x.shape[2:]).swapaxes(0, 1)
+    return parts.reshape(blocks * len(x), *parts.shape[2:])
 
 
 def _matrix(x: Array) -> Array:
@@ -144,6 +160,18 @@ def _cut(attributes: tuple[int, int, int], x: Array) -> Array:
 def _transpose(attributes: tuple[tuple[int, ...], bool], x: Array) -> Array:
     order, pointwise = attributes
     return x.transpose((0, *(a + 1 for a in order)) if pointwise else order)
+
+
+def _single(attributes: tuple[()], x: Any) -> Array:
+    """Of a complex number both parts are rounded, the imaginary one, which is a derivative times a
+    tiny step, as if exponents had no bound."""
+    if not np.iscomplexobj(x):
+        return x.astype(np.float32).astype(x.dtype)
+    y = np.empty_like(x)
+    y.real = x.real.astype(np.float32)
+    mantissa, exponent = np.frexp(x.imag)
+    y.imag = np.ldexp(mantissa.astype(np.float32).astype(mantissa.dtype), exponent)
+    return y
 
 
 def _over_blocks(*arrays: Array) -> list[Array]:
@@ -193,6 +221,7 @@ _row("equal", "mask", _blockwise(lambda x, y: x.real == y.real))
 
 _row("add", "linear", _blockwise(lambda x, y: x + y))
 _row("scale", "linear", lambda a, x: a[0] * x)                       # attributes: (number,)
+_row("single", "linear", _single)                            # linear but for its rounding
 _row("cut", "linear", _cut)                                  # attributes: (axis, start, length)
 _row("concatenate", "linear", lambda a, *x: _side_by_side(a[0], *x))  # attributes: (axis,)
 _row("reshape", "linear",                                    # attributes: (dims, has points)
@@ -204,13 +233,17 @@ _row("spread", "linear", lambda a, x: x)
 _row("collect", "linear", lambda a, x: x)
 _row("stack", "linear", lambda a, *x: np.concatenate(x, axis=0))
 _row("part", "linear", lambda a, x: np.split(x, a[1])[a[0]])         # attributes: (s, S)
+_row("blocks", "linear", lambda a, x, like: np.repeat(x, len(like), axis=0))
+_row("sum_blocks", "linear",                                         # attributes: (S,)
+     lambda a, x: x.reshape(a[0], -1, *x.shape[1:]).sum(axis=0))
+_row("join_blocks", "linear", _join_blocks)                          # attributes: (S,)
+_row("split_blocks", "linear", _split_blocks)                        # attributes: (S,)
 
 _row("multiply", "bilinear", _blockwise(lambda x, y: x * y))
 _row("dot", "bilinear", lambda a, x, w: x @ (w.T if a[0] else w))    # attributes: (transposed,)
 _row("contract", "bilinear",                                         # sums over points
      lambda a, x, y: _matrix(x).T @ _matrix(y))
-_row("outer", "bilinear",                                            # attributes: (S,); per point
-     lambda a, x, y: _outer(*(np.split(np.atleast_2d(v), a[0]) for v in (x, y))))
+_row("outer", "bilinear", _outer)                                    # attributes: (S,); per point
 _row("again", "linear", lambda a, x: x)              # attributes: (tag,); a copy, computed anew
 _row("program", "program", lambda a, *x: a[0].value(*x))             # attributes: (program,)
 _row("where", "choice", lambda a, c, x, y: np.where(*_over_blocks(c.real != 0, x, y)))

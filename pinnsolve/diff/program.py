@@ -19,6 +19,7 @@ from pinnsolve.diff import functions as ops
 from pinnsolve.diff.evaluate import evaluate
 from pinnsolve.diff.graph import Node, Shape, make, substitute, topological
 from pinnsolve.diff.primitives import Array
+from pinnsolve.diff.support import support_of, within
 from pinnsolve.diff.taylor import Algebra, Channels, sweep
 from pinnsolve.diff.trace import dependent, leaf
 
@@ -251,7 +252,11 @@ class Call(AbstractProgram):
 
         again = [make("again", (a,), (id(self),), a.shape) for a in node.args]
         outputs = self.body.inline(again)
-        parts = unpack(cotangent, [o.dims for o in outputs])
+        dims = [o.dims for o in outputs]
+        parts, support = unpack(cotangent, dims), support_of(cotangent)
+        if support is not None:
+            masks = unpack(ops.widen(support, cotangent.dims), dims)
+            parts = [within(mask, part) for mask, part in zip(masks, parts, strict=True)]
         total: dict[Node, Node] = {}
         for output, part in zip(outputs, parts, strict=True):
             total[output] = total[output] + part if output in total else part

@@ -20,7 +20,7 @@ from pinnsolve.diff.trace import leaf
 from pinnsolve.errors import GraphError
 
 BROADCAST = {"add", "multiply", "where", "less", "less_equal", "equal"}
-LINEAR = {"scale", "again", "cut", "reshape", "transpose", "sum_axes", "concatenate"}
+LINEAR = {"scale", "single", "again", "cut", "reshape", "transpose", "sum_axes", "concatenate"}
 
 
 def replay(body: Body, arguments: Sequence[Node]) -> list[Node]:

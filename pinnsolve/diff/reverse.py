@@ -16,6 +16,8 @@ from pinnsolve.diff.primitives import PRIMITIVES
 from pinnsolve.diff.support import fragile, halves, product, support_of, within
 from pinnsolve.errors import GraphError
 
+JOINING = {"sum_points", "contract", "collect"}  # values at points to one that has none
+
 
 def reverse(
     cotangents: Mapping[Node, Node], leaves: Sequence[Node], per_point: bool = False
@@ -46,11 +48,13 @@ def reverse(
         masks = _supports(node, support) if node in delicate else [None] * len(shares)
         for argument, share, mask in zip(node.args, shares, masks, strict=True):
             if share is not None and argument in active:
+                if mask is None and node.primitive == "program":
+                    mask = support_of(share)
                 share = _unbroadcast(share, argument.shape, per_point)
                 pending.setdefault(argument, []).append(share)
-                if mask is not None and argument in delicate:
+                if mask is not None:
                     mask = _unbroadcast(mask, argument.shape, per_point)
-                supports.setdefault(argument, []).append(mask)
+                supports.setdefault(argument, []).append(mask if argument in delicate else None)
     result = [found.get(leaf) for leaf in leaves]
     if per_point:
         _check_rows(leaves, result)
@@ -181,8 +185,10 @@ def _unbroadcast(cotangent: Node, shape: Shape, per_point: bool) -> Node:
 
 def _rule(node: Node, cotangent: Node, support: Node | None, per_point: bool) -> list[Node | None]:
     primitive = PRIMITIVES[node.primitive]
-    if per_point and node.primitive in ("sum_points", "contract") and node.args[0].points:
-        raise GraphError("a sum over points has no row of the Jacobian at each of them")
+    if per_point and node.primitive in JOINING and node.args[0].points:
+        raise GraphError(
+            "a sum over points, or what joins them, has no row of the Jacobian at each"
+        )
     match primitive.kind:
         case "mask":
             return [None] * len(node.args)
@@ -209,8 +215,8 @@ def _linear(node: Node, cotangent: Node) -> list[Node | None]:
     match node.primitive:
         case "add":
             return [cotangent, cotangent]
-        case "scale":
-            return [ops.scale(node.attributes[0], cotangent)]
+        case "scale" | "single":
+            return [ops.apply(node.primitive, node.attributes, [cotangent])]
         case "cut":
             axis, start, _ = node.attributes
             return [_place(cotangent, axis, start, x.dims[axis])]
@@ -275,7 +281,7 @@ def _dot_rule(
         x = within(ops.sum_columns(ops.widen(support, node.dims)), x)
     if per_point and max(cotangent.points, x.points):
         pair = (cotangent, x) if transposed else (x, cotangent)
-        return [to_x, ops.reshape(_outer(*pair), weight.dims)]
+        return [to_x, ops.reshape(ops.outer(*pair), weight.dims)]
     if cotangent.points > x.points:  # x is the same for all points
         cotangent = ops.sum_points(cotangent)
     return [to_x, ops.contract(cotangent, x) if transposed else ops.contract(x, cotangent)]

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from pinnsolve.diff.cost import total_work
-from pinnsolve.diff.graph import Graph, Node, rebuild, topological
+from pinnsolve.diff.graph import Graph, Node, topological
+from pinnsolve.diff.ledger import Ledger, Users, users_of
 from pinnsolve.diff.merging import NARROW, Outputs, is_wide, merge_products, merge_sums
 from pinnsolve.diff.rules import FOLDING, IDENTITIES, Rules
 from pinnsolve.diff.terms import COLLECTING, LINEARITY
@@ -18,95 +18,11 @@ from pinnsolve.diff.terms import COLLECTING, LINEARITY
 ROUNDS = 10  # of the passes that are made of rules; two or three are what it takes
 
 
-class Ledger:
-    """How often each live node of a graph is used, while nodes are exchanged for others."""
-
-    def __init__(self, users: Users) -> None:
-        self.users = users
-        self.uses = {node: len(using) for node, using in users.items()}
-
-    def alone(self, node: Node) -> bool:
-        """Whether a node has one user; so have those that a rule has just made."""
-        return self.uses.get(node, 1) == 1
-
-    def hold(self, node: Node, times: int = 1) -> list[Node]:
-        """More uses of a node. Returns what comes to life: a node that was not used before, and
-        what only it uses."""
-        born = []
-        stack = [(node, times)]
-        while stack:
-            x, more = stack.pop()
-            before = self.uses.get(x, 0)
-            self.uses[x] = before + more
-            if before == 0:
-                born.append(x)
-                stack += [(argument, 1) for argument in x.args]
-        return born
-
-    def drop(self, node: Node, times: int = 1) -> list[Node]:
-        """Fewer uses of a node. Returns what dies: a node without uses, and what only it used."""
-        dead = []
-        stack = [(node, times)]
-        while stack:
-            x, fewer = stack.pop()
-            self.uses[x] -= fewer
-            if self.uses[x] == 0:
-                dead.append(x)
-                stack += [(argument, 1) for argument in x.args]
-        return dead
-
-    def move(self, old: Node, args: tuple[Node, ...]) -> Node:
-        """The same operation on arguments that have taken the place of its own, in its place."""
-        new = rebuild(old, args)
-        if new is old:
-            return old
-        times = len(self.users[old])
-        self.hold(new, times)
-        self.uses[old] -= times
-        for argument, moved in zip(old.args, args, strict=True):
-            if self.uses[old] == 0 or argument is not moved:
-                self.drop(moved)
-                if self.uses[
-                    old
-                ]:  # a rule has made it again: it keeps the arguments it was made of
-                    self.hold(argument)
-        return new
-
-    def exchange(self, old: Node, new: Node, times: int) -> bool:
-        """Use one node for another, so many times, if that is less work, or as much with fewer
-        nodes."""
-        born, dead = self.hold(new, times), self.drop(old, times)
-        both = set(born) & set(dead)
-        more = total_work(node for node in born if node not in both)
-        less = total_work(node for node in dead if node not in both)
-        gain = [a - b for a, b in zip(less, more, strict=True)]
-        gain[1] += gain[0]  # of work at one point; the first is that of very many
-        if min(gain) >= 0 and (max(gain) > 0 or len(dead) > len(born)):
-            return True
-        self.hold(old, times)
-        self.drop(new, times)
-        return False
-
-
-Users = dict[Node, list[Node | None]]
-
-
-def _users(order: list[Node], outputs: Mapping[str, Node]) -> Users:
-    """Per node, what uses it; an output is used by None."""
-    users: Users = {node: [] for node in order}
-    for node in order:
-        for argument in node.args:
-            users[argument].append(node)
-    for node in outputs.values():
-        users[node].append(None)
-    return users
-
-
 def apply_rules(rules: Rules, outputs: Mapping[str, Node]) -> Outputs:
     """The graph with, at each node from the leaves on, rules applied that make it cheaper until
     none does. The rules of a sum, or a product, see all of it; its inner nodes are left to them."""
     order = topological(outputs.values())
-    users = _users(order, outputs)
+    users = users_of(order, outputs)
     ledger = Ledger(users)
     new: dict[Node, Node] = {}
     for node in order:
@@ -137,10 +53,9 @@ def _is_inside(node: Node, users: Users) -> bool:
     """Whether a node is only a part of a larger sum or product, maybe times a number."""
     if node.primitive not in ("add", "multiply", "scale"):
         return False
-    user: Node | None = node
-    while user is node or (user is not None and user.primitive == "scale"):
-        using = users[user]
-        user = using[0] if len(using) == 1 else None
+    user = _only_user(node, users)
+    while user is not None and user.primitive == "scale":
+        user = _only_user(user, users)
     if user is None:
         return False
     if node.primitive == "scale":
@@ -148,6 +63,11 @@ def _is_inside(node: Node, users: Users) -> bool:
     return user.primitive == node.primitive and (
         node.primitive != "add" or user.shape == node.shape
     )
+
+
+def _only_user(node: Node, users: Users) -> Node | None:
+    using = users[node]
+    return using[0] if len(using) == 1 else None
 
 
 # --- the passes ------------------------------------------------------------------------------

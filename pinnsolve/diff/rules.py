@@ -1,8 +1,8 @@
 """Rules: small pure functions that yield other forms of a node, of the same value.
 
 The docstring of a rule is its identity. A rule need not ask whether a form is cheaper: the walker
-of :mod:`pinnsolve.diff.rewrite` counts, and takes only what is. Identities hold in exact arithmetic,
-and for values that are not finite: x - x stays, as it is NaN where x is infinite.
+of :mod:`pinnsolve.diff.rewrite` counts, and takes only what is. Identities hold to rounding, and
+where values are not finite: x - x stays, as it is NaN where x is infinite.
 
 ``alone(x)`` says whether a value has only one use, so that it disappears with its user.
 """

@@ -32,6 +32,7 @@ from pinnsolve.diff.program import (
     unpack,
 )
 from pinnsolve.diff.reverse import reverse as reverse_sweep
+from pinnsolve.diff.support import shares_within
 from pinnsolve.diff.taylor import Algebra, Channels
 from pinnsolve.diff.trace import dims_of, is_concrete, is_symbolic, leaf, resolve, tracing
 from pinnsolve.diff.trees import form, leaves, map_leaves, refill, require_same_form
@@ -173,7 +174,7 @@ class Scan(AbstractProgram):
                 *node.args[last:]]  # fmt: skip
         results = unpack(scan.node(args), scan.result_dims)
         to_carries, to_rest = results[:count], results[count : count + len(sums)]
-        return [*to_carries, *results[count + len(sums) :], *to_rest]
+        return shares_within(cotangent, [*to_carries, *results[count + len(sums) :], *to_rest])
 
 
 def _share(share: Node | None, node: Node, like: Node | None) -> Node:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from pinnsolve.diff.graph import Node, Operand, Shape, make
-from pinnsolve.diff.leaves import HasNode, as_node, constant
+from pinnsolve.diff.leaves import HasNode, as_node, constant, is_identity
 from pinnsolve.errors import GraphError
 
 
@@ -300,6 +300,8 @@ def dot(x: Operand | HasNode, weight: Operand | HasNode, transposed: bool = Fals
     if not good or x.columns != weight.dims[1 if transposed else 0]:
         what = "transposed " if transposed else ""
         raise GraphError(f"cannot multiply {x.shape} by the {what}matrix {weight.shape}")
+    if is_identity(x):
+        return transpose(weight) if transposed else weight
     shape = _resized(x, -1, weight.dims[0 if transposed else 1])
     return make("dot", (x, weight), (bool(transposed),), shape)
 
@@ -313,7 +315,8 @@ def contract(x: Node, y: Node) -> Node:
 
 
 def outer(x: Node, y: Node, blocks: int = 1) -> Node:
-    """Per point, the outer product x[:, None] y[None, :] flattened, summed over stacked blocks."""
+    """Per point, x.T @ y flattened: the outer product of rows, summed over all axes before the
+    last and over stacked blocks."""
     count = max(x.shape.count, y.shape.count)
     return make("outer", (x, y), (blocks,), Shape(1, (x.columns * y.columns,), count))
 
@@ -333,3 +336,28 @@ def part(x: Node, number: int) -> Node:
     if x.points <= 1:
         return x
     return make("part", (x,), (number, x.points), x.shape._replace(points=1))
+
+
+def blocks(values: Node, like: Node) -> Node:
+    """Rows of a uniform array as blocks, the same at every point: ``(S, ...) -> (S n, ...)``."""
+    shape = Shape(values.dims[0], values.dims[1:], like.shape.count)
+    return make("blocks", (values, like), (), shape)
+
+
+def sum_blocks(x: Node) -> Node:
+    """The sum over the blocks of a stack."""
+    return make("sum_blocks", (x,), (x.points,), x.shape._replace(points=1))
+
+
+def join_blocks(x: Node) -> Node:
+    """Blocks side by side along the first axis of a value: ``(S n, a, ...) -> (n, S a, ...)``."""
+    dims = (x.points * x.dims[0], *x.dims[1:])
+    return make("join_blocks", (x,), (x.points,), x.shape._replace(points=1, dims=dims))
+
+
+def split_blocks(x: Node, count: int) -> Node:
+    """Equal parts of the first axis as blocks: ``(n, S a, ...) -> (S n, a, ...)``."""
+    if x.primitive == "join_blocks" and x.args[0].points == count:
+        return x.args[0]
+    dims = (x.dims[0] // count, *x.dims[1:])
+    return make("split_blocks", (x,), (count,), x.shape._replace(points=count, dims=dims))

@@ -9,7 +9,7 @@ it only. (JAX asks its users to write every such choice twice.)
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -74,8 +74,18 @@ def product(cotangent: Node, factor: Node, support: Node | None) -> Node:
     if own is None:
         return within(support, cotangent * factor)
     condition, first, second = cotangent.args
-    chosen = second if ops.is_zeros(first) else first
-    product = chosen * factor
-    zero = ops.constant(0.0)
-    inside = ops.where(condition, *((zero, product) if chosen is second else (product, zero)))
+    if ops.is_zeros(second):
+        inside = ops.where(condition, first * factor, 0.0)
+    else:
+        inside = ops.where(condition, 0.0, second * factor)
     return inside if support is own else within(support, inside)
+
+
+def shares_within(cotangent: Node, shares: Sequence[Node | None]) -> list[Node | None]:
+    """Shares of a cotangent, zero where all of it is zero for certain."""
+    support = support_of(cotangent)
+    if support is None:
+        return list(shares)
+    entries = ops.reshape(ops.widen(support, cotangent.dims), (-1,))
+    anywhere = ops.reshape(ops.sum_columns(entries), ())
+    return [None if share is None else within(anywhere, share) for share in shares]

@@ -229,6 +229,12 @@ def out_of_sum_over_points(node: Node, alone: Alone) -> Iterator[Node]:
         yield product(number, [*fixed, ops.sum_points(varying)])
 
 
+def out_of_sum_over_blocks(node: Node, alone: Alone) -> Iterator[Node]:
+    """sum_s (c x_s) = c sum_s x_s, where c is the same for all blocks."""
+    for number, fixed, varying in _split(node.args[0], alone, lambda c: c.points <= 1):
+        yield product(number, [*fixed, ops.sum_blocks(varying)])
+
+
 def out_of_sum_over_axes(node: Node, alone: Alone) -> Iterator[Node]:
     """sum_j (c x_j) = c sum_j x_j, where c does not depend on j."""
     (axes,) = node.attributes
@@ -265,6 +271,7 @@ LINEARITY: Rules = {
     "multiply": (smaller_factors_first,),
     "scale": (smaller_factors_first,),
     "sum_points": (out_of_sum_over_points,),
+    "sum_blocks": (out_of_sum_over_blocks,),
     "sum_axes": (out_of_sum_over_axes,),
     "dot": (out_of_product,),
 }

@@ -108,8 +108,10 @@ def trace(function: Callable[..., Any], arguments: Sequence[Any]) -> Traced:
 
     >>> import pinnsolve as ps
     >>> traced = ps.diff.trace(lambda x: ps.ops.sin(x) * x, [2.0])
-    >>> [output.primitive for output in traced.outputs], traced.result(traced.inputs)
-    (['multiply'], [2.0])
+    >>> [node.primitive for node in traced.outputs]
+    ['multiply']
+    >>> float(traced.result(traced.inputs)[0])
+    2.0
     """
     values = leaves(tuple(arguments))
     inputs = [leaf(value) for value in values]

@@ -19,7 +19,7 @@ from pinnsolve.diff.scan import Scan
 from pinnsolve.errors import GraphError
 
 ENTRIES = 2**40  # of a value at all its points: more than any memory holds
-STEPS = 2**31  # of a loop
+STEPS = 2**27  # of a loop: a list of so many results fills a GiB
 BROADCAST = {"add", "multiply", "where", "less", "less_equal", "equal"}
 PAIRS = {"add", "less", "less_equal", "equal"}
 ATTRIBUTES: dict[str, tuple[type, ...]] = {
@@ -32,6 +32,9 @@ ATTRIBUTES: dict[str, tuple[type, ...]] = {
     "power": (float, bool),
     "cut": (int, int, int),
     "part": (int, int),
+    "sum_blocks": (int,),
+    "join_blocks": (int,),
+    "split_blocks": (int,),
     "dot": (bool,),
     "outer": (int,),
     "reshape": (tuple, bool),
@@ -75,11 +78,17 @@ def _has_arguments(node: Node) -> bool:
             same = all(argument.shape == node.args[0].shape for argument in node.args)
             return len(points) > 1 and points[0] == 1 and same
         case "outer":
-            return len(points) == 2 and any(points) and all(_is_factor(a, node) for a in node.args)
+            rows = {argument.shape.rows for argument in node.args}
+            factors = all(_is_factor(argument, node) for argument in node.args)
+            return len(points) == 2 and any(points) and len(rows) == 1 and factors
         case "contract":
             return len(points) == 2 and min(ranks) > 0
-        case "part":
+        case "part" | "sum_blocks" | "join_blocks":
             return len(points) == 1 and points[0] > 1
+        case "split_blocks":
+            return points == [1] and min(ranks) > 0
+        case "blocks":
+            return points == [0, 1] and len(node.args[0].dims) > 0
         case "ones":
             return len(points) == 1 and points[0] > 0
     count = 2 if node.primitive in PAIRS else {"leaf": 0, "bilinear": 2, "choice": 3}.get(kind, 1)
@@ -91,11 +100,8 @@ def _has_arguments(node: Node) -> bool:
 def _is_factor(argument: Node, product: Node) -> bool:
     """Whether it is a stack of rows that an outer product takes, or one row for all points."""
     if argument.points:
-        return argument.points in product.attributes and len(argument.dims) == 1
-    return product.attributes == (1,) and argument.dims in (
-        (argument.columns,),
-        (1, argument.columns),
-    )
+        return argument.points in product.attributes and len(argument.dims) > 0
+    return product.attributes == (1,) and len(argument.dims) > 0
 
 
 def _has_attributes(node: Node) -> bool:
@@ -112,6 +118,10 @@ def _has_attributes(node: Node) -> bool:
             return -rank <= axis < 0 <= start and 0 < length <= shape.dims[axis] - start
         case "part", (number, blocks):
             return 0 <= number < blocks == shape.points
+        case "sum_blocks" | "join_blocks", (blocks,):
+            return blocks == shape.points
+        case "split_blocks", (blocks,):
+            return blocks > 1 and shape.dims[0] % blocks == 0
         case "reshape", (sizes, pointwise):
             return pointwise == (shape.points > 0) and _whole(sizes) and sizes == node.dims
         case "transpose", (order, pointwise):
@@ -208,10 +218,13 @@ def _program_shape(node: Node) -> Shape:
 
 def _at_one_step(scan: Scan, shapes: list[Shape]) -> list[Shape]:
     """The shapes that the body gets: one entry of each value that the scan runs over."""
+    if not 0 < scan.length <= STEPS:
+        raise GraphError(f"a scan of {scan.length} steps; there can be 1 to {STEPS}")
     first, last = scan.carries, scan.carries + scan.xs
+    if not 0 <= first <= last <= len(shapes):
+        raise GraphError(f"a scan of {_list(shapes)} carries {first} and runs over {scan.xs}")
     entries = shapes[first:last]
-    fit = all(shape.dims[:1] == (scan.length,) for shape in entries)
-    if not (fit and 0 <= first <= last <= len(shapes) and 0 < scan.length <= STEPS):
+    if any(shape.dims[:1] != (scan.length,) for shape in entries):
         raise GraphError(f"a scan of {scan.length} steps runs over {_list(entries)}")
     steps = [shape._replace(dims=shape.dims[1:]) for shape in entries]
     return [*shapes[:first], *steps, *shapes[last:]]

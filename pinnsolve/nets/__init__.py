@@ -35,11 +35,7 @@ from pinnsolve.nets.models import (
 from pinnsolve.nets.operators import DeepONet
 from pinnsolve.nets.precision import DynamicLossScale
 
-__all__ = [
-    "MAE",
-    "MLP",
-    "MSE",
-    "SIREN",
+__all__ = [  # noqa: RUF022 (in plain order, not constants first)
     "Adaptive",
     "AdaptiveActivation",
     "Cell",
@@ -54,6 +50,9 @@ __all__ = [
     "InputScaling",
     "LayerNorm",
     "LogCosh",
+    "MAE",
+    "MLP",
+    "MSE",
     "ModifiedMLP",
     "MultiScaleMLP",
     "OutputScaling",
@@ -63,6 +62,7 @@ __all__ = [
     "RelativeL2",
     "ResNet",
     "ResidualBlock",
+    "SIREN",
     "SeparableMLP",
     "SequentialCell",
     "constant",

@@ -22,6 +22,13 @@ class AdaptiveActivation(Cell):
         units: None for one slope for a whole layer, else the width of the layer, for one slope a
             neuron.
         factor: n >= 1; a larger one lets first-order optimizers move the slope faster.
+
+    >>> import numpy as np, pinnsolve as ps
+    >>> f = ps.nets.AdaptiveActivation(ps.ops.tanh, units=3, factor=10.0)
+    >>> f.values()["slope"].tolist()
+    [0.1, 0.1, 0.1]
+    >>> f(np.array([[-1.0, 0.0, 1.0]])).round(4).tolist()
+    [[-0.7616, 0.0, 0.7616]]
     """
 
     def __init__(

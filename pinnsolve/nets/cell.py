@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from pinnsolve.diff.graph import Node
-from pinnsolve.diff.parameters import Array, Parameter, initialize
+from pinnsolve.diff.parameters import Array, Parameter, Precision, initialize
 from pinnsolve.diff.trace import call
 from pinnsolve.errors import NetworkError
 
@@ -119,6 +119,16 @@ class Cell:
             parameter.requires_grad = mode
         return self
 
+    def set_dtype(self, dtype: Precision) -> Self:
+        """Store the values of all parameters in "float64" or "float32".
+
+        Raises:
+            NetworkError: another precision.
+        """
+        for parameter in self.parameters():
+            parameter.dtype = dtype
+        return self
+
     # --- values ----------------------------------------------------------------------------------
 
     def initialize(self, seed: int = 0) -> Self:
@@ -136,13 +146,15 @@ class Cell:
         return {name: np.array(parameter.value) for name, parameter in named.items()}
 
     def set_values(self, values: Mapping[str, Any]) -> Self:
-        """Set every parameter by name.
+        """Set every parameter by name. Frozen ones may be left out and keep their values, so that
+        what was trained, ``solution.weights``, can be put back.
 
         Raises:
             NetworkError: a name is missing or unknown, or a shape differs; nothing is changed then.
         """
         named = self.named_parameters()
-        wrong = [f"{name} is missing" for name in named.keys() - values.keys()]
+        missing = [name for name in named.keys() - values.keys() if named[name].requires_grad]
+        wrong = [f"{name} is missing" for name in missing]
         wrong += [f"there is no {name}" for name in values.keys() - named.keys()]
         wrong += [
             f"{name} has shape {named[name].shape}, not {np.shape(value)}"
@@ -151,8 +163,8 @@ class Cell:
         ]
         if wrong:
             raise NetworkError(f"values of another network: {'; '.join(sorted(wrong))}")
-        for name, parameter in named.items():
-            parameter.value = values[name]
+        for name, value in values.items():
+            named[name].value = value
         return self
 
     # --- text ------------------------------------------------------------------------------------

@@ -9,7 +9,8 @@ from pinnsolve.nets.cell import Cell
 
 
 class SequentialCell(Cell):
-    """Cells, or functions of one value such as ``ops.tanh``, one after the other.
+    """Cells, or functions of one value such as ``ops.tanh``, one after the other: what one gives,
+    the next one takes.
 
     >>> import pinnsolve as ps
     >>> net = ps.nets.SequentialCell(ps.nets.PeriodicEmbedding([0]), ps.MLP(3, 1, 8, 2))
@@ -40,6 +41,14 @@ class CellList(Cell):
 
     A plain list does as well; this one takes ``freeze``, ``set_train`` and its own line in a
     ``repr``.
+
+    >>> import pinnsolve as ps
+    >>> layers = ps.nets.CellList([ps.nets.Dense(2, 4)])
+    >>> layers.append(ps.nets.Dense(4, 1))
+    >>> len(layers), layers[1]
+    (2, Dense 4-1, 5 parameters)
+    >>> list(layers.named_parameters())
+    ['0.weight', '0.bias', '1.weight', '1.bias']
     """
 
     def __init__(self, cells: Iterable[Cell] = ()) -> None:

@@ -23,6 +23,13 @@ class FourierFeatures(Cell):
 
     B is a parameter named ``frequencies``: fixed, so that it keeps its first random value, or
     trained.
+
+    >>> import numpy as np, pinnsolve as ps
+    >>> features = ps.nets.FourierFeatures(2, 3, deviation=5.0)
+    >>> features
+    Fourier features 2-6, 6 parameters (6 frozen)
+    >>> features(np.zeros((1, 2))).tolist()
+    [[1.0, 1.0, 1.0, 0.0, 0.0, 0.0]]
     """
 
     def __init__(
@@ -44,7 +51,16 @@ class FourierFeatures(Cell):
 class PeriodicEmbedding(Cell):
     """Each coordinate of `axes` becomes cos(k pi x), sin(k pi x) for k = 1, ..., harmonics,
     periodic on [-1, 1] with all its derivatives; the others pass (Dong and Ni, J. Comput. Phys. 435
-    (2021) 110242). It gives ``inputs + (2 harmonics - 1) len(axes)`` columns."""
+    (2021) 110242). It gives ``inputs + (2 harmonics - 1) len(axes)`` columns.
+
+    Raises:
+        NetworkError: an axis that the input does not have.
+
+    >>> import numpy as np, pinnsolve as ps
+    >>> ends = ps.nets.PeriodicEmbedding([0])(np.array([[-1.0, 0.3], [1.0, 0.3]]))
+    >>> ends.round(12).tolist()
+    [[-1.0, -0.0, 0.3], [-1.0, 0.0, 0.3]]
+    """
 
     def __init__(self, axes: Sequence[int], harmonics: int = 1) -> None:
         check_sizes(harmonics=harmonics)
@@ -73,6 +89,13 @@ class InputScaling(Cell):
     """Maps the box ``[low, high]``, ends by coordinate, to [-1, 1] in every coordinate.
 
     ``problem.solve`` does so by itself; this is for networks on their own.
+
+    Raises:
+        NetworkError: ends of different shapes, or not low < high.
+
+    >>> import numpy as np, pinnsolve as ps
+    >>> ps.nets.InputScaling([0, 100], [1, 300])(np.array([[0.0, 200.0]])).tolist()
+    [[-1.0, 0.0]]
     """
 
     def __init__(self, low: ArrayLike, high: ArrayLike) -> None:
@@ -85,7 +108,12 @@ class InputScaling(Cell):
 
 
 class OutputScaling(Cell):
-    """y scale + shift, numbers or one entry by column: for values that are far from order one."""
+    """y scale + shift, numbers or one entry by column: for values that are far from order one.
+
+    >>> import numpy as np, pinnsolve as ps
+    >>> ps.nets.OutputScaling([10, 1e5], [300, 0])(np.array([[0.5, -1.0]])).tolist()
+    [[305.0, -100000.0]]
+    """
 
     def __init__(self, scale: ArrayLike, shift: ArrayLike = 0.0) -> None:
         self.scale, self.shift = np.asarray(scale, float), np.asarray(shift, float)

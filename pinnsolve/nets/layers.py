@@ -8,18 +8,43 @@ from typing import Any
 import numpy as np
 
 from pinnsolve.diff import functions as ops
-from pinnsolve.diff.parameters import Array, Initializer, Parameter
+from pinnsolve.diff.parameters import (
+    Array,
+    Initializer,
+    Parameter,
+    Precision,
+    checked_precision,
+)
 from pinnsolve.errors import NetworkError
 from pinnsolve.nets.activations import Activation, activation_of
 from pinnsolve.nets.cell import Cell, check_sizes
-from pinnsolve.nets.containers import SequentialCell as SequentialCell
 from pinnsolve.nets.containers import name_of
-from pinnsolve.nets.embeddings import PeriodicEmbedding as PeriodicEmbedding
 from pinnsolve.nets.initializers import constant, glorot_normal
 
 
 class Dense(Cell):
-    """activation(x W + b), W ``(inputs, outputs)``, b ``(outputs,)``."""
+    """activation(x W + b), W ``(inputs, outputs)``, b ``(outputs,)``: ``(n, inputs)`` in,
+    ``(n, outputs)`` out.
+
+    Args:
+        activation: a function such as ``ops.tanh``, an `Adaptive`, or None.
+        weight, bias: initial values; `glorot_normal` and zero by default.
+        products: "float32" rounds x and W to single precision in their product, and alike all
+            derivatives on the way. The sums stay in the precision of the device.
+
+    Raises:
+        NetworkError: a size below 1, an unknown precision, or an input of other columns.
+
+    >>> from functools import partial
+    >>> import numpy as np, pinnsolve as ps
+    >>> layer = ps.nets.Dense(1, 2, weight=ps.nets.constant(0.1), bias=ps.nets.constant(1.0))
+    >>> layer(np.array([[0.0], [10.0]])).tolist()
+    [[1.0, 1.0], [2.0, 2.0]]
+    >>> ps.MLP(2, 1, 20, 1, dense=partial(ps.nets.Dense, products="float32"))
+    MLP 2-20-1, tanh, 81 parameters
+      cells.0: Dense 2-20, tanh, float32 products, 60 parameters
+      cells.1: Dense 20-1, float32 products, 21 parameters
+    """
 
     def __init__(
         self,
@@ -28,8 +53,10 @@ class Dense(Cell):
         activation: Activation | None = None,
         weight: Initializer | None = None,
         bias: Initializer | None = None,
+        products: Precision = "float64",
     ) -> None:
         check_sizes(inputs=inputs, outputs=outputs)
+        self.products = checked_precision(products)
         self.weight = Parameter((inputs, outputs), weight or glorot_normal())
         self.bias = Parameter((outputs,), bias or constant(0.0))
         self.activation = activation_of(activation, outputs)
@@ -37,8 +64,10 @@ class Dense(Cell):
     @property
     def label(self) -> str:
         inputs, outputs = self.weight.shape
-        text = f"{type(self).__name__} {inputs}-{outputs}"
-        return text if self.activation is None else f"{text}, {name_of(self.activation)}"
+        words = [f"{type(self).__name__} {inputs}-{outputs}"]
+        words += [] if self.activation is None else [name_of(self.activation)]
+        words += [f"{self.products} products"] * (self.products != "float64")
+        return ", ".join(words)
 
     def construct(self, x: Any) -> Any:
         if x.columns != self.weight.shape[0]:
@@ -50,7 +79,9 @@ class Dense(Cell):
 
     def product(self, x: Any) -> Any:
         """x W."""
-        return ops.dot(x, self.weight)
+        if self.products == "float64":
+            return ops.dot(x, self.weight)
+        return ops.dot(ops.single(x), ops.single(self.weight))
 
 
 class FactorizedDense(Dense):
@@ -59,6 +90,14 @@ class FactorizedDense(Dense):
 
     s ~ N(mean, deviation^2) and V = W / exp(s), so that W starts as in a Dense layer. Any model
     takes it: ``MLP(2, 1, dense=FactorizedDense)``; with other numbers, through functools.partial.
+
+    >>> import numpy as np, pinnsolve as ps
+    >>> layer = ps.nets.FactorizedDense(3, 2, weight=ps.nets.constant(1.0))
+    >>> layer
+    FactorizedDense 3-2, 10 parameters
+    >>> values = layer.values()
+    >>> (values["weight"] * np.exp(values["scale"])).round(12).tolist()
+    [[1.0, 1.0], [1.0, 1.0], [1.0, 1.0]]
     """
 
     def __init__(
@@ -70,14 +109,15 @@ class FactorizedDense(Dense):
         bias: Initializer | None = None,
         mean: float = 1.0,
         deviation: float = 0.1,
+        products: Precision = "float64",
     ) -> None:
         factors = _Factors(weight or glorot_normal(), mean, deviation)
         self.scale = Parameter((outputs,), factors.scale)  # drawn before the weight
-        super().__init__(inputs, outputs, activation, factors.weight, bias)
+        super().__init__(inputs, outputs, activation, factors.weight, bias, products)
 
     def product(self, x: Any) -> Any:
         # (x V) exp(s) is x (V diag(exp(s))): one row instead of a matrix for every evaluation.
-        return ops.dot(x, self.weight) * ops.exp(self.scale)
+        return super().product(x) * ops.exp(self.scale)
 
 
 class _Factors:
@@ -100,8 +140,14 @@ DenseLayer = Callable[..., Dense]
 
 
 class ResidualBlock(Cell):
-    """x + f(W2 f(W1 x + b1) + b2), f the activation (E and Yu, Commun. Math. Stat. 6 (2018) 1-12,
-    after He et al. 2016)."""
+    """x + f(f(x W1 + b1) W2 + b2), f the activation (E and Yu, Commun. Math. Stat. 6 (2018) 1-12,
+    after He et al. 2016): ``(n, width)`` in and out.
+
+    >>> import numpy as np, pinnsolve as ps
+    >>> block = ps.nets.ResidualBlock(3, weight=ps.nets.constant(0.0))
+    >>> block(np.array([[1.0, 2.0, 3.0]])).tolist()
+    [[1.0, 2.0, 3.0]]
+    """
 
     def __init__(
         self,
@@ -124,6 +170,10 @@ class LayerNorm(Cell):
     Where all columns are equal it is steep: derivatives of order k grow as epsilon^(-k/2). After
     layers whose biases start at zero that is at x = 0, a point of the domain in most problems: give
     such layers other biases, or leave it out.
+
+    >>> import numpy as np, pinnsolve as ps
+    >>> ps.nets.LayerNorm(4)(np.array([[1.0, 1.0, 5.0, 5.0]])).round(4).tolist()
+    [[-1.0, -1.0, 1.0, 1.0]]
     """
 
     def __init__(self, width: int, epsilon: float = 1e-5) -> None:

@@ -30,9 +30,20 @@ from pinnsolve.nets.layers import (
 class MLP(SequentialCell):
     """A fully connected network: ``depth`` hidden layers of ``width``, linear output.
 
-    >>> import pinnsolve as ps
-    >>> len(ps.MLP(inputs=2, outputs=1, width=20, depth=3).parameters())
+    Args:
+        activation: of the hidden layers, such as ``ops.tanh``, or an `Adaptive`.
+        weight: initial values of all weights, `glorot_normal` by default.
+        dense: what makes a layer: `Dense`, `FactorizedDense`, or a partial of one.
+
+    Raises:
+        NetworkError: a size below 1.
+
+    >>> import numpy as np, pinnsolve as ps
+    >>> net = ps.MLP(inputs=2, outputs=1, width=20, depth=3)
+    >>> len(net.parameters())
     8
+    >>> net(np.zeros((5, 2))).shape
+    (5, 1)
     """
 
     def __init__(
@@ -57,16 +68,37 @@ class MLP(SequentialCell):
 
 
 class SIREN(SequentialCell):
-    """An MLP with sin, initialized for a wanted frequency (Sitzmann et al. 2020)."""
+    """An MLP with sin, initialized for a wanted frequency of its first layer (Sitzmann et al.,
+    NeurIPS 2020): the initial values are those of `siren`.
+
+    Raises:
+        NetworkError: a size below 1.
+
+    >>> import numpy as np, pinnsolve as ps
+    >>> net = ps.SIREN(1, 1, width=50, depth=2, frequency=30.0)
+    >>> net
+    SIREN 1-50-50-1, 2701 parameters
+      cells.0: Dense 1-50, sin, 100 parameters
+      cells.1: Dense 50-50, sin, 2550 parameters
+      cells.2: Dense 50-1, 51 parameters
+    >>> round(float(np.abs(net.values()["cells.0.weight"]).max()), 1)
+    29.8
+    """
 
     def __init__(
-        self, inputs: int, outputs: int, width: int = 20, depth: int = 3, frequency: float = 3.0
+        self,
+        inputs: int,
+        outputs: int,
+        width: int = 20,
+        depth: int = 3,
+        frequency: float = 3.0,
+        dense: DenseLayer = Dense,
     ) -> None:
         check_sizes(inputs=inputs, outputs=outputs, width=width, depth=depth)
-        first = Dense(inputs, width, ops.sin, siren(frequency, first=True))
-        hidden = [Dense(width, width, ops.sin, siren()) for _ in range(depth - 1)]
+        first = dense(inputs, width, ops.sin, siren(frequency, first=True))
+        hidden = [dense(width, width, ops.sin, siren()) for _ in range(depth - 1)]
         self.text = f"SIREN {'-'.join(map(str, [inputs, *[width] * depth, outputs]))}"
-        super().__init__(first, *hidden, Dense(width, outputs, None, glorot_normal()))
+        super().__init__(first, *hidden, dense(width, outputs, None, glorot_normal()))
 
     @property
     def label(self) -> str:
@@ -75,7 +107,20 @@ class SIREN(SequentialCell):
 
 class ResNet(SequentialCell):
     """A Dense layer, ``blocks`` residual blocks of ``width``, a linear output
-    (E and Yu, Commun. Math. Stat. 6 (2018) 1-12)."""
+    (E and Yu, Commun. Math. Stat. 6 (2018) 1-12).
+
+    Raises:
+        NetworkError: a size below 1.
+
+    >>> import pinnsolve as ps
+    >>> ps.nets.ResNet(2, 1, width=8, blocks=1)
+    ResNet, 177 parameters
+      cells.0: Dense 2-8, tanh, 24 parameters
+      cells.1: ResidualBlock, 144 parameters
+        first: Dense 8-8, tanh, 72 parameters
+        second: Dense 8-8, tanh, 72 parameters
+      cells.2: Dense 8-1, 9 parameters
+    """
 
     def __init__(
         self,
@@ -105,6 +150,14 @@ class ModifiedMLP(Cell):
         u = f(x A + a),  v = f(x B + b)
         h <- f(h W + c),  h <- h u + (1 - h) v      depth times, from h = x
         y = h W + c
+
+    Raises:
+        NetworkError: a size below 1.
+
+    >>> import numpy as np, pinnsolve as ps
+    >>> net = ps.nets.ModifiedMLP(2, 1, width=8, depth=2)
+    >>> net(np.zeros((5, 2))).shape, len(net.parameters())
+    ((5, 1), 10)
     """
 
     def __init__(
@@ -140,7 +193,15 @@ def mixed(share: Any, u: Any, v: Any) -> Any:
 class MultiScaleMLP(Cell):
     """The sum of MLPs, one for each scale s of the input: sum_s MLP_s(s x) (Liu, Cai and Xu,
     Commun. Comput. Phys. 28 (2020) 1970-2001). Scales 1, 2, 4, ... find low and high frequencies
-    alike."""
+    alike.
+
+    Raises:
+        NetworkError: a size below 1, or no scales.
+
+    >>> import pinnsolve as ps
+    >>> print(str(ps.nets.MultiScaleMLP(2, 1, width=8, depth=1, scales=(1, 16))).splitlines()[0])
+    MultiScaleMLP of scales 1, 16, 66 parameters
+    """
 
     def __init__(
         self,
@@ -180,6 +241,16 @@ class PirateNet(Cell):
         y = h W + b
 
     ``width`` is even; ``deviation`` that of the entries of B, the largest frequency about twice it.
+
+    Raises:
+        NetworkError: a size below 1, or an odd width.
+
+    >>> import numpy as np, pinnsolve as ps
+    >>> net = ps.nets.PirateNet(2, 1, width=8, blocks=3)
+    >>> [float(block.alpha.value) for block in net.initialize(0).blocks]
+    [0.0, 0.0, 0.0]
+    >>> net(np.zeros((5, 2))).shape
+    (5, 1)
     """
 
     def __init__(
@@ -239,6 +310,15 @@ class PirateBlock(Cell):
 class SeparableMLP(Cell):
     """sum_r prod_k f_kr(x_k): one small network a coordinate, their ``rank`` features multiplied
     and summed (Cho et al., NeurIPS 2023), here point by point. Each output has features of its own.
+
+    Raises:
+        NetworkError: a size below 1, or an input of other columns.
+
+    >>> import numpy as np, pinnsolve as ps
+    >>> net = ps.nets.SeparableMLP(2, 1, width=8, depth=1, rank=1)
+    >>> f = lambda x, y: float(net(np.array([[x, y]]))[0, 0])
+    >>> abs(f(0.3, 0.7) * f(0.1, 0.2) - f(0.3, 0.2) * f(0.1, 0.7)) < 1e-12  # rank 1
+    True
     """
 
     def __init__(

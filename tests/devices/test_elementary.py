@@ -25,6 +25,7 @@ EXACT = {
     "power": lambda x: x ** mp.mpf(2.75),
     "absolute": abs,
     "sign": mp.sign,
+    "single": lambda x: mp.mpf(float(np.float32(float(x)))),
 }
 BUILD = {name: getattr(ops, name) for name in EXACT if name != "power"}
 BUILD["power"] = lambda x: ops.power(x, 2.75)
@@ -50,6 +51,7 @@ PLACES = {
     "arctan": np.concatenate([np.linspace(-9, 9, 401), tiny, 1 / tiny[:-1]]),
     "absolute": np.linspace(-2, 2, 9),
     "sign": np.linspace(-2, 2, 9),
+    "single": positive,
 }
 
 

@@ -55,6 +55,12 @@ VALUES = dict(
 WEIGHTS = {node.columns: node for node in VALUES if node.primitive == "parameter"}
 
 
+BUNDLE = ops.blocks(
+    make("input", (), ("a",), Shape(0, (2, 3))), make("input", (), ("x",), Shape(1, (3,)))
+)
+FIRST = next(node for node in VALUES if node.points)
+
+
 def _inside(x):
     """Into (0.2, 1.8), where every function is smooth."""
     return 1 + 0.8 * ops.sin(x)
@@ -78,10 +84,15 @@ def _outer(x, y):
     return ops.outer(x, y, x.points)
 
 
-def _contract(x, y):
-    if not (x.dims and y.dims):
-        raise GraphError("no contraction")
-    return ops.contract(x, y)
+def _blocks(x):
+    """Whatever goes between axes and blocks."""
+    if x.points > 1:
+        return ops.join_blocks(x) if x.dims and x.dims[0] < 3 else ops.sum_blocks(x)
+    if x.points or x.shape.count:
+        return ops.split_blocks(x, x.dims[0]) if len(x.dims) == 2 else _stack(x, x)
+    if not x.dims or x.dims[0] == 1:
+        raise GraphError("no blocks")
+    return ops.blocks(x, FIRST)
 
 
 def _number(k):
@@ -97,10 +108,12 @@ ONE = (
     lambda x: ops.vanishing_power(_inside(x), 0.5), lambda x: x**2, lambda x: x**3, lambda x: -x,
     lambda x: _stack(x, ops.sin(x)), lambda x: ops.reshape(x, (-1,)),
     lambda x: ops.reshape(x, (3, -1)), lambda x: ops.index(x, 0), lambda x: x[..., 1:],
+    _blocks, ops.single, lambda x: x * BUNDLE, lambda x: ops.sum_blocks(ops.sin(x * BUNDLE) * x),
+    lambda x: ops.join_blocks(x + BUNDLE), lambda x: ops.part(_blocks(x), 0),
     lambda x: make("again", (x,), (1,), x.shape), lambda x: ops.cos(-x), lambda x: x * ops.ones(x) if x.points else x,
 )  # fmt: skip
 TWO = (
-    ops.add, ops.subtract, ops.multiply, ops.divide, ops.dot, _contract, _outer,
+    ops.add, ops.subtract, ops.multiply, ops.divide, ops.dot, ops.contract, _outer,
     ops.less, ops.less_equal, ops.equal, ops.maximum, ops.concatenate, ops.matmul,
     lambda x, y: ops.dot(x, y, transposed=True), lambda x, y: ops.concatenate([x, y]),
     lambda x, y: ops.concatenate([x, y], 0), _stack,
@@ -123,7 +136,9 @@ def _apply(pool, kind, a, b, c):
         case 5:
             return ops.scale(_number(c), x)
         case 6:
-            return ops.where(ops.less(z, 0.1), x, y) if c % 2 else ops.where(ops.less(0.0, z), x, 0.0)
+            return (
+                ops.where(ops.less(z, 0.1), x, y) if c % 2 else ops.where(ops.less(0.0, z), x, 0.0)
+            )
     if x.points > 1:
         return ops.part(x, c % x.points)
     return ops.dot(x, WEIGHTS[x.columns], transposed=c % 2 == 1)
@@ -167,9 +182,7 @@ def _gradients(nodes):
     return {f"gradient {k}": node for k, node in enumerate(found) if node is not None}
 
 
-CHOICE = st.tuples(
-    st.integers(0, 7), st.integers(0, 40), st.integers(0, 40), st.integers(0, 119)
-)
+CHOICE = st.tuples(st.integers(0, 7), st.integers(0, 40), st.integers(0, 40), st.integers(0, 119))
 GRAPHS = st.builds(
     graph, st.lists(CHOICE, min_size=3, max_size=24), st.integers(1, 3), st.booleans()
 )

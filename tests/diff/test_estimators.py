@@ -417,6 +417,15 @@ def test_channels_of_a_collapsed_sweep(order):
     assert rows == 1 + (order - 1) * 6 + 1
 
 
+def test_sums_collapse_below_what_rounds():
+    """A layer in single precision takes the sum over directions, not every direction."""
+    first, second = np.ones((4, 8)), np.full((8, 8), 0.5)
+    layer = lambda x: ops.dot(ops.single(ops.tanh(ops.dot(x, first))), second)  # noqa: E731
+    value = graph_of(directional(layer, 2), 4, 6)
+    rows = [n.shape.rows for n in topological([value]) if n.primitive == "dot" and n.columns == 8]
+    assert sorted(rows) == [1, 1, 6]  # the point, its sum behind the layer, six directions before
+
+
 def test_drawing_anew_keeps_the_graph():
     """The graph holds no number of the directions, so it is the same text for any."""
     _, f, _ = hidden(4)

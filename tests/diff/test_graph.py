@@ -257,6 +257,21 @@ def test_a_leaf_without_a_value_is_named():
         evaluate([x @ weight.node], {"x": np.ones((1, 2))})
 
 
+@pytest.mark.parametrize(
+    ("node", "values", "message"),
+    [
+        (x, {"x": np.ones(2)}, r"of shape \(2,\) was given for input x of shape \[n, 2\]"),
+        (x, {"x": np.ones((4, 3))}, r"\(4, 3\) was given for input x"),
+        (weight.node, {weight: np.ones((3, 2))}, r"\(3, 2\) was given for parameter"),
+        (ops.coefficient(2), {ops.coefficient(2): [[4.0]]}, r"\(1, 1\) was given for a node"),
+    ],
+)
+def test_values_of_another_shape_are_refused(node, values, message):
+    """Broadcasting would give them another meaning."""
+    with pytest.raises(GraphError, match=message):
+        evaluate([ops.sin(node)], values)
+
+
 def test_a_node_may_be_given_to_cut_the_graph():
     inner = ops.log(x)
     (value,) = evaluate([2 * inner + 1], {inner: np.full((2, 2), 3.0)})

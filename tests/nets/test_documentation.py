@@ -16,6 +16,8 @@ def test_code_runs(capsys):
     assert capsys.readouterr().out.splitlines() == shown
     assert names["value"] < 0.15  # the regression has come some way from 0.5
     assert names["finite"]
+    assert list(names["second"].weights) == ["cells.2.weight", "cells.2.bias"]
+    assert 1e-9 < names["difference"] < 1e-6
 
 
 def test_every_cell_is_on_the_page():

@@ -12,6 +12,8 @@ import math
 from collections.abc import Callable
 from functools import wraps
 
+from llvmlite import ir
+
 from pinnsolve.devices.cpu.trace import EXACT, Tracer, Value
 
 ERRORS = {"exp": 2.0, "tanh": 4.0, "sigmoid": 4.0, "sin": 2.5, "cos": 2.5}
@@ -135,6 +137,15 @@ def absolute(tracer: Tracer, x: Value) -> Value:
 def sign(tracer: Tracer, x: Value) -> Value:
     one, zero = tracer.number(1.0), tracer.number(0.0)
     return x.compare(">", 0.0).select(one, x.compare("<", 0.0).select(-1.0 * one, zero))
+
+
+@_elementary
+def single(tracer: Tracer, x: Value) -> Value:
+    if not tracer.double:
+        return x
+    builder = tracer.builder
+    narrow = builder.fptrunc(x.register, ir.FloatType())
+    return Value(tracer, builder.fpext(narrow, tracer.real))
 
 
 @_elementary

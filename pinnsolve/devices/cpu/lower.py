@@ -122,7 +122,10 @@ class _Lowering:
                 self._store(operand)
             if self._is_computed(node):
                 self._store_other_features(node)
+        wanted = set(self.stored)
         self._store_long(self._latest_use())
+        latest = self._latest_use()
+        self.stored = {n for n in self.stored if n in wanted or latest.get(n, 0) > self.level[n]}
 
     def _store_other_features(self, node: Node) -> None:
         """Operands of which a loop needs other features than the one it is at."""
@@ -139,7 +142,7 @@ class _Lowering:
             if is_virtual(node) or node in self.out.places:
                 continue
             asked = self.level[node]
-            if not is_barrier(node):
+            if not is_barrier(node) and node not in self.stored:
                 asked = max(asked, latest.get(node, 0))
             for operand in self._operands(node):
                 latest[operand] = max(latest.get(operand, 0), asked)
