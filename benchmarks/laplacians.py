@@ -25,12 +25,13 @@ import sympy
 
 import pinnsolve as ps
 from benchmarks import peers_jax
-from benchmarks.peers_jax import Evaluation, Line, SkippedError
+from benchmarks.peers_jax import Evaluation, Line
 from pinnsolve.devices.base import ResidualBlock
 from pinnsolve.diff import functions as ops
+from pinnsolve.diff.forward_laplacian import laplacian_node
 from pinnsolve.diff.graph import Node
 from pinnsolve.diff.parameters import Layout
-from pinnsolve.diff.plan import Exponent, Operator, close
+from pinnsolve.diff.plan import Exponent, close
 from pinnsolve.diff.residual import Approximator, field_channels
 
 WIDTH, DEPTH = 50, 4
@@ -62,39 +63,34 @@ CASES = (
     Case(2, 5, 500, (0, 50, 250)),
 )
 
-# --- ours -------------------------------------------------------------------------------------
-
-LARGEST_PLANNED = 10  # dimensions whose first derivatives are carried as channels of their own
+# --- ours: residuals as nodes, (n, 1) ---------------------------------------------------------
 
 
-def symbol(power: int, dimension: int) -> Operator:
-    """|xi|^2 or its square as a polynomial: exponents to coefficients."""
-    total: dict[Exponent, sympy.Expr] = {}
-    for axes in itertools.product(range(dimension), repeat=power):
-        exponent = tuple(2 * axes.count(axis) for axis in range(dimension))
-        total[exponent] = total.get(exponent, sympy.S.Zero) + 1
-    return total
+def laplacian(network: ps.MLP, dimension: int) -> ResidualBlock:
+    """The engine's Laplacian of a function: all first derivatives in one value."""
+    points = ops.input_points("site0", dimension)
+    return ResidualBlock((laplacian_node(network, points),))
 
 
-def residual(case: Case, network: ps.MLP) -> ResidualBlock:
-    """The operator applied to the network, ``(n, 1)``."""
-    points = ops.input_points("site0", case.dimension)
-    operator = symbol(case.power, case.dimension)
-    basis = close([operator], case.dimension)
+def biharmonic(network: ps.MLP, dimension: int) -> ResidualBlock:
+    """The operator as problems use it: one of the channels of the smallest closed set."""
+    points = ops.input_points("site0", dimension)
+    axes = range(dimension)
+    operator: dict[Exponent, sympy.Expr] = {}
+    for pair in itertools.product(axes, axes):
+        exponent = tuple(2 * pair.count(axis) for axis in axes)
+        operator[exponent] = operator.get(exponent, sympy.S.Zero) + 1
+    basis = close([operator], dimension)
     channels = field_channels(basis, Approximator(("u",), network), points, {})["u"]
     total: Node = ops.constant(0.0)
     for q, factor in basis.coordinates(operator):
         channel = channels[q]
-        assert channel is not None
-        total = total + float(factor) * channel
+        if channel is not None:
+            total = total + float(factor) * channel
     return ResidualBlock((total,))
 
 
-def ours(case: Case, network: ps.MLP, layout: Layout, theta: Any, x: Any) -> Evaluation:
-    if case.dimension > LARGEST_PLANNED:
-        raise SkippedError("no bundled forward Laplacian yet")
-    return peers_jax.generated(partial(residual, case, network), layout, theta, x)
-
+OURS = {1: laplacian, 2: biharmonic}
 
 # --- JAX: functions of one point (d,) ----------------------------------------------------------
 
@@ -187,11 +183,8 @@ def measure(jax: Any, case: Case, repeats: int) -> list[Line]:
         for block in case.blocks:
             name = f"JAX {scheme}, {f'blocks of {block}' if block else 'all points'}"
             peers[name] = partial(peers_jax.peer, jax, name, loss, theta, x, block)
-    try:
-        first: Evaluation | SkippedError = ours(case, network, layout, theta, x)
-    except SkippedError as reason:
-        first = reason
-    return peers_jax.compare(first, peers, repeats)
+    build = partial(OURS[case.power], network, case.dimension)
+    return peers_jax.compare(peers_jax.generated(build, layout, theta, x), peers, repeats)
 
 
 def main() -> None:

@@ -24,6 +24,7 @@ from pinnsolve.diff.graph import Node, Shape, substitute, topological
 from pinnsolve.diff.parameters import Array, Layout, initialize
 from pinnsolve.diff.plan import BlockPlan, close, monomial, plan_block
 from pinnsolve.diff.residual import Approximator, field_channels, residual_nodes
+from pinnsolve.diff.schemes import block_schemes
 from pinnsolve.errors import FileError, NetworkError
 from pinnsolve.nets import MLP, Cell, PeriodicEmbedding, SequentialCell
 from pinnsolve.pde.periodicity import periodic_axes
@@ -73,11 +74,13 @@ class Pipeline:
         )
 
     def describe(self) -> str:
-        """The plan in words: which channels each set of points carries."""
+        """The plan in words: which channels each set of points carries, and what other schemes
+        would carry."""
         names = [c.name for c in self.system.coordinates]
+        groups = self.model.groups
         return "\n".join(
             f"{', '.join(r.name for r in block.residuals)}\n  "
-            + plan.describe(names, self.model.groups).replace("\n", "\n  ")
+            + f"{plan.describe(names, groups)}\n{block_schemes(plan, groups)}".replace("\n", "\n  ")
             for block, plan in zip(self.system.blocks, self.plans, strict=True)
         )
 

@@ -45,9 +45,15 @@ class Solution:
         details: further rows of the report, such as device and precision.
 
     >>> import pinnsolve as ps
-    >>> x = ps.coordinates("x")
+    >>> x = ps.coordinates("x")[0]
     >>> u = ps.field("u", x)
-    >>> problem = ps.Problem(u.dx - u, ps.Eq(u(0), 1), domain={x: (0, 1)})
+    >>> growth = ps.Problem(u.dx - u, u(0) - 1, domain={x: (0, 1)})
+    >>> network = ps.MLP(1, 1, width=6, depth=1)
+    >>> solution = growth.solve(network=network, steps=20, device="reference", progress=False)
+    >>> round(float(solution.u(1.0)), 3)
+    2.718
+    >>> list(solution.weights)
+    ['cells.0.weight', 'cells.0.bias', 'cells.1.weight', 'cells.1.bias']
     """
 
     problem: Problem
@@ -124,7 +130,7 @@ class Solution:
         """The trained parameters by name, as `Cell.set_values` takes them: after
         ``network.set_values(solution.weights)`` the network is that of the solution, a function of
         coordinates scaled to [-1, 1]; a part of it can be frozen, and the next solve starts from
-        it. With a network for each of several fields names start with the field, ``u.cells.0.bias``.
+        it. With a network for each of several fields names start with it, as ``u.cells.0.bias``.
         """
         return self.evaluator.to_data()[1]
 

@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from pinnsolve.diff.graph import Node, Operand, Shape, make
-from pinnsolve.diff.leaves import HasNode, as_node, constant, is_ones, is_zeros, number_of
+from pinnsolve.diff.leaves import Array, HasNode, as_node, constant, is_ones, is_zeros, number_of
 from pinnsolve.diff.structure import at_points, ones, reshape
 from pinnsolve.errors import GraphError
 
@@ -79,6 +79,8 @@ def add(x: Operand | HasNode, y: Operand | HasNode) -> Node:
         return first
     if first is second:
         return scale(2.0, first)
+    if first.primitive == second.primitive == "constant":
+        return _folded(np.add, first.attributes[0].array, second.attributes[0].array)
     return make("add", (first, second), (), shape)
 
 
@@ -87,10 +89,16 @@ def subtract(x: Operand | HasNode, y: Operand | HasNode) -> Node:
     return add(x, scale(-1.0, as_node(y)))
 
 
+def _folded(operation: np.ufunc, x: float | Array, y: float | Array) -> Node:
+    """A constant; what is not finite is a value like others and gives no warning."""
+    with np.errstate(all="ignore"):
+        return constant(operation(x, y))
+
+
 def scale(number: float, x: Node) -> Node:
     """number * x, the number being part of the program's text."""
     if x.primitive == "constant":
-        return constant(number * x.attributes[0].array)
+        return _folded(np.multiply, number, x.attributes[0].array)
     if x.primitive == "scale":
         number, x = number * x.attributes[0], x.args[0]
     if number == 1:
@@ -170,7 +178,7 @@ def power(x: Operand | HasNode, exponent: Operand | HasNode) -> Node:
     if value is not None:
         if (value == 0 and p < 0) or (value < 0 and not p.is_integer()):
             raise GraphError(f"{value:g} to the power {p:g} is not a real number")
-        return constant(value**p)
+        return _folded(np.power, value, p)
     node = as_node(x)
     if p == 0:
         return at_points(constant(np.ones(node.dims)), node)

@@ -285,10 +285,11 @@ class Graph:
     def nodes(self) -> list[Node]:
         return topological(self.outputs.values())
 
-    def __str__(self) -> str:
+    def show(self) -> str:
+        """Typed, stable text, which is what print shows too."""
         return show(self.outputs)
 
-    __repr__ = __str__
+    __str__ = __repr__ = show
 
 
 def rebuild(node: Node, args: tuple[Node, ...]) -> Node:

@@ -85,11 +85,11 @@ def _sigmoid(attributes: tuple[()], x: Array) -> Array:
 
 
 def _softplus(attributes: tuple[()], x: Array) -> Array:
-    return np.where(x.real > 0, x, 0) + np.log1p(np.exp(-_absolute((), x)))
+    return np.where(np.real(x) > 0, x, 0) + np.log1p(np.exp(-_absolute((), x)))
 
 
 def _absolute(attributes: tuple[()], x: Array) -> Array:
-    return x * np.sign(x.real) if np.iscomplexobj(x) else np.abs(x)
+    return x * np.sign(np.real(x)) if np.iscomplexobj(x) else np.abs(x)
 
 
 def _softplus_slope(attributes: tuple[()], x: Node, y: Node) -> Node:

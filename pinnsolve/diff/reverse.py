@@ -277,7 +277,8 @@ def _dot_rule(
     x, weight = node.args
     (transposed,) = node.attributes
     to_x = ops.dot(cotangent, weight, transposed=not transposed)
-    if support is not None:  # a row of x that is nowhere needed may be infinite
+    if support is not None and support.points <= x.points:
+        # A row of x that is nowhere needed may be infinite.
         x = within(ops.sum_columns(ops.widen(support, node.dims)), x)
     if per_point and max(cotangent.points, x.points):
         pair = (cotangent, x) if transposed else (x, cotangent)

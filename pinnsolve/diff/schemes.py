@@ -77,7 +77,7 @@ class Schemes:
 # --- an operator of a function ---------------------------------------------------------------
 
 
-def schemes(
+def compare_schemes(
     function: Callable[[Any], Any],
     dimension: int,
     operator: str = "laplacian",
@@ -99,7 +99,7 @@ def schemes(
 
     >>> import pinnsolve as ps
     >>> net = ps.MLP(100, 1)
-    >>> table = schemes(lambda x: net(x)[0], 100)
+    >>> table = compare_schemes(lambda x: net(x)[0], 100)
     >>> {row.name: row.channels for row in table.rows}  # doctest: +NORMALIZE_WHITESPACE
     {'closure channels': 102, 'directional jets': 201, 'collapsed sums': 102,
      'Hutchinson, 16 probes': 18, 'sampled dimensions, 16 probes': 18}

@@ -114,14 +114,14 @@ def _join(
 
 
 def collected(node: Node, alone: Alone) -> Iterator[Node]:
-    """Each way to join terms of a sum, and the sum with smaller terms first:
+    """Each way to join terms of a sum; then the sum with smaller terms, and factors, first:
     (x + u) + v = x + (u + v), where u and v are smaller than x."""
     terms = terms_of(node, alone)
     for join in (equal_terms, common_weight, common_choice, common_factor, common_number):
         joined = join(terms)
         if joined:
             yield add_up(joined)
-    if len(terms) > 2 and _extents(factor for _, factors in terms for factor in factors) > 1:
+    if _extents(factor for _, factors in terms for factor in factors) > 1:
         yield add_up(terms)
 
 

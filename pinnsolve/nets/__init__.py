@@ -35,7 +35,11 @@ from pinnsolve.nets.models import (
 from pinnsolve.nets.operators import DeepONet
 from pinnsolve.nets.precision import DynamicLossScale
 
-__all__ = [  # noqa: RUF022 (in plain order, not constants first)
+__all__ = [
+    "MAE",
+    "MLP",
+    "MSE",
+    "SIREN",
     "Adaptive",
     "AdaptiveActivation",
     "Cell",
@@ -50,9 +54,6 @@ __all__ = [  # noqa: RUF022 (in plain order, not constants first)
     "InputScaling",
     "LayerNorm",
     "LogCosh",
-    "MAE",
-    "MLP",
-    "MSE",
     "ModifiedMLP",
     "MultiScaleMLP",
     "OutputScaling",
@@ -62,7 +63,6 @@ __all__ = [  # noqa: RUF022 (in plain order, not constants first)
     "RelativeL2",
     "ResNet",
     "ResidualBlock",
-    "SIREN",
     "SeparableMLP",
     "SequentialCell",
     "constant",

@@ -58,6 +58,7 @@ WEIGHTS = {node.columns: node for node in VALUES if node.primitive == "parameter
 BUNDLE = ops.blocks(
     make("input", (), ("a",), Shape(0, (2, 3))), make("input", (), ("x",), Shape(1, (3,)))
 )
+ROWS = make("input", (), ("rows",), Shape(0, (POINTS, 3)))
 FIRST = next(node for node in VALUES if node.points)
 
 
@@ -108,9 +109,11 @@ ONE = (
     lambda x: ops.vanishing_power(_inside(x), 0.5), lambda x: x**2, lambda x: x**3, lambda x: -x,
     lambda x: _stack(x, ops.sin(x)), lambda x: ops.reshape(x, (-1,)),
     lambda x: ops.reshape(x, (3, -1)), lambda x: ops.index(x, 0), lambda x: x[..., 1:],
-    _blocks, ops.single, lambda x: x * BUNDLE, lambda x: ops.sum_blocks(ops.sin(x * BUNDLE) * x),
-    lambda x: ops.join_blocks(x + BUNDLE), lambda x: ops.part(_blocks(x), 0),
-    lambda x: make("again", (x,), (1,), x.shape), lambda x: ops.cos(-x), lambda x: x * ops.ones(x) if x.points else x,
+    lambda x: ops.collect(ops.spread(ROWS) * x), lambda x: ops.join_blocks(x + BUNDLE),
+    lambda x: ops.sum_blocks(ops.sin(x * BUNDLE) * x), lambda x: ops.part(_blocks(x), 0),
+    lambda x: x * BUNDLE, _blocks, ops.single,
+    lambda x: make("again", (x,), (1,), x.shape), lambda x: ops.cos(-x),
+    lambda x: x * ops.ones(x) if x.points else x,
 )  # fmt: skip
 TWO = (
     ops.add, ops.subtract, ops.multiply, ops.divide, ops.dot, ops.contract, _outer,

@@ -22,7 +22,7 @@ from pinnsolve.diff.estimators import (
     unbiased_square,
 )
 from pinnsolve.diff.graph import Shape, make, show, topological
-from pinnsolve.diff.schemes import block_schemes, schemes
+from pinnsolve.diff.schemes import block_schemes, compare_schemes
 from pinnsolve.diff.trace import trace
 from pinnsolve.errors import GraphError
 from tests.devices.gallery import case
@@ -474,7 +474,7 @@ def test_a_thousand_dimensions():
 
 def table_of(dimension, operator="laplacian", **options):
     net = network(dimension, width=16, depth=2)
-    return schemes(lambda x: net(x)[0], dimension, operator, **options)
+    return compare_schemes(lambda x: net(x)[0], dimension, operator, **options)
 
 
 def test_schemes_for_the_laplacian():
@@ -562,8 +562,8 @@ def test_schemes_of_a_block(name, channels):
         (lambda: directional(ops.sin)(np.ones(3), np.eye(4)), r"\[4, 4\] for a value of .* \[3\]"),
         (lambda: directional(ops.sin)(np.ones(3), np.eye(3), np.ones(2)), r"weights .* for 3"),
         (lambda: directional(lambda p: p[0] * p[1])((1.0, 2.0), np.eye(2)), "of one array, not 2"),
-        (lambda: schemes(lambda x: x[0], 4, "curl"), "laplacian and biharmonic, not for 'curl'"),
-        (lambda: schemes(lambda x: x * x, 4), r"one number at a point, not \[n, 4\]"),
+        (lambda: compare_schemes(lambda x: x[0], 4, "curl"), "laplacian and biharmonic, not for 'curl'"),
+        (lambda: compare_schemes(lambda x: x * x, 4), r"one number at a point, not \[n, 4\]"),
     ],
 )  # fmt: skip
 def test_refusals(wrong, message):

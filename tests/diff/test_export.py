@@ -21,7 +21,9 @@ X = ops.input_points("site0", 2)
 W = Parameter((2, 3), lambda rng, shape: rng.normal(size=shape))
 NAMES = {W: "w"}
 # Networks hold no derivatives and no loops; blocks are made for devices alone.
-NOT_STORED = {"direction", "program", "again", "blocks", "sum_blocks", "join_blocks", "split_blocks"}
+NOT_STORED = {
+    "direction", "program", "again", "blocks", "sum_blocks", "join_blocks", "split_blocks",
+}  # fmt: skip
 
 
 def everything():

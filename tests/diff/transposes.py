@@ -1,4 +1,5 @@
-"""The dot test: forward and reverse rules of an operation are transposes, and derivatives."""
+"""Operations against numpy, and the dot test: forward and reverse rules are transposes of each
+other, and derivatives."""
 
 import numpy as np
 import pytest
@@ -54,3 +55,32 @@ def check_transposes(function, operands, seed=0):
     (value,) = evaluate([out], {**values, **moved}, dtype=complex)
     assert value.shape == values[cotangent].shape
     assert np.allclose(np.broadcast_to(jv, value.shape), value.imag * 1e30, rtol=1e-12, atol=1e-12)
+
+
+def check_value(node, leaves, reference, seed=0):
+    """The node against a numpy function of the values of the leaves, at each point."""
+    rng = np.random.default_rng(seed)
+    values = {leaf: array_for(leaf, rng) for leaf in leaves}
+    verify([node])
+    (found,) = evaluate([node], values)
+
+    def expected(k):
+        return reference(*(values[leaf][k] if leaf.points else values[leaf] for leaf in leaves))
+
+    if not any(leaf.points for leaf in leaves):
+        assert node.shape == Shape(0, found.shape)
+        assert np.allclose(found, expected(0), rtol=1e-14, atol=1e-15)
+        assert found.shape == np.shape(expected(0))
+        return
+    assert node.points == 1
+    assert found.shape == (N, *node.dims)
+    for k in range(N):
+        exact = np.asarray(expected(k))
+        assert exact.shape == node.dims
+        assert np.allclose(found[k], exact, rtol=1e-14, atol=1e-15)
+
+
+def check(function, reference, *leaves):
+    """Value against numpy, derivatives against each other and a complex step."""
+    check_value(function(*leaves), leaves, reference)
+    check_transposes(function, leaves)

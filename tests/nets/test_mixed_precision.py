@@ -60,6 +60,7 @@ def test_values_are_rounded_when_drawn_and_when_assigned():
     assert np.array_equal(parameter.value, drawn.astype(np.float32))
     parameter.value = drawn + 1
     assert np.array_equal(parameter.value, (drawn + 1).astype(np.float32))
+    assert repr(parameter) == "Parameter(shape=(300,), float32)"
     assert Parameter((), constant(0.1)).dtype == "float64"
 
 
@@ -167,12 +168,14 @@ def test_inside_kernels_it_is_the_same():
     assert np.array_equal(found, expected, equal_nan=True)
 
 
-def test_a_sum_over_rows_is_one_of_rounded_values():
-    """Sums move below what is linear, but not below a rounding."""
+def test_sums_move_below_a_rounding():
+    """As below all that is linear: then the sum is what is rounded."""
     x, rows = make("input", (), ("x",), Shape(0, (3,))), RNG.normal(size=(5, 3))
     weights = RNG.normal(size=5)
     (total,) = sum_over({x: fixed(rows)}, [ops.single(x)], fixed(weights))
-    assert np.allclose(evaluate([total], {})[0], weights @ rounded(rows), rtol=1e-14)
+    (found,) = evaluate([total], {})
+    assert np.array_equal(found, rounded(found))
+    assert np.allclose(found, weights @ rows, rtol=0, atol=4 * HALF_UNIT)
 
 
 # --- products ------------------------------------------------------------------------------------
