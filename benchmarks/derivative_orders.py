@@ -75,24 +75,23 @@ SCHEMES = {"nested jvp": nested, "jet": jet}
 
 
 class Patience:
-    """Says when a scheme has become too slow to compile: the next order takes as many times longer
-    as the last one did, and the time grows with the order."""
+    """Says when a scheme has become too slow to compile: a form of it was, or it is bound to be,
+    as each order takes as many times longer as the one before did, or more."""
 
     def __init__(self) -> None:
-        self.seconds: dict[str, list[float]] = {}
+        self.seconds: dict[str, dict[int, float]] = {}
 
-    def ask(self, name: str, make: Callable[[], Evaluation]) -> Evaluation:
-        past = self.seconds.setdefault(name, [])
-        if len(past) > 1 and past[-1] ** 2 / past[-2] > COMPILE_LIMIT:
-            raise SkippedError(
-                f"expected to compile for more than {COMPILE_LIMIT:.0f} s, after "
-                f"{past[-2]:.0f} and {past[-1]:.0f} s at the orders before"
-            )
+    def ask(self, scheme: str, order: int, make: Callable[[], Evaluation]) -> Evaluation:
+        past = self.seconds.setdefault(scheme, {})
+        now, last, before = (past.get(order - k, 0.0) for k in range(3))
+        expected = max(now, last, last**2 / before if before else 0.0)
+        if expected > COMPILE_LIMIT:
+            raise SkippedError(f"expected to compile for {expected:.0f} s")
         start = time.perf_counter()
         try:
             return make()
         finally:  # also where it was given up
-            past.append(time.perf_counter() - start)
+            past[order] = max(now, time.perf_counter() - start)
 
 
 def case(jax: Any, order: int, repeats: int, patience: Patience) -> list[Line]:
@@ -110,7 +109,7 @@ def case(jax: Any, order: int, repeats: int, patience: Patience) -> list[Line]:
         for block in BLOCKS:
             name = f"JAX {scheme}, {f'blocks of {block}' if block else 'all points'}"
             make = partial(peers_jax.peer, jax, name, loss, theta, x, block)
-            peers[name] = partial(patience.ask, name, make)
+            peers[name] = partial(patience.ask, scheme, order, make)
     ours = peers_jax.generated(partial(residual, order, cell), layout, theta, x)
     return peers_jax.compare(ours, peers, repeats)
 

@@ -102,7 +102,7 @@ def flops(node: Node) -> int:
             return entries * (first.points - 1)
         case "sum_points":
             return entries
-        case "program":
+        case "program" if node.attributes[0].bodies:
             return _program_flops(node)
         case "power":
             exponent = float(node.attributes[0])

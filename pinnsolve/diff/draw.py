@@ -6,11 +6,11 @@ kind of operation, the tooltip the typed text of :func:`pinnsolve.diff.graph.sho
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from pinnsolve.diff.cost import Cost, cost, flops, is_free, own_bytes
+from pinnsolve.diff.cost import Cost, cost, flops, is_free, over_points, own_bytes
 from pinnsolve.diff.graph import Graph, Node, show
 from pinnsolve.diff.primitives import PRIMITIVES
 from pinnsolve.diff.rewrite import stages
@@ -67,10 +67,13 @@ def _short(text: str) -> str:
 
 
 def _price(node: Node) -> str:
+    """What a node takes, in words."""
     if is_free(node):
         return "no work"
-    each = " at each point" if node.points else ""
-    return f"{flops(node):,} operations, {own_bytes(node):,} bytes{each}"
+    work, memory = (
+        " at each point" if at_points else "" for at_points in (over_points(node), node.points)
+    )
+    return f"{flops(node):,} operations{work}, {own_bytes(node):,} bytes{memory}"
 
 
 # --- DOT -------------------------------------------------------------------------------------
@@ -84,7 +87,7 @@ def to_dot(graph: Graph) -> str:
     digraph {
       node [shape=box, style=filled, fontname=monospace]
       n0 [label="%0 input x\\n[n, 2]", fillcolor="#e8e8e8", tooltip="%0: [n, 2] = input x\\nno work"]
-      n1 [label="%1 tanh\\n[n, 2] = y", fillcolor="#ffd8a8", tooltip="%1: [n, 2] = tanh %0\\n40 operations, 16 bytes at each point", penwidth=3]
+      n1 [label="%1 tanh\\n[n, 2] = y", fillcolor="#ffd8a8", tooltip="%1: [n, 2] = tanh %0\\n40 operations at each point, 16 bytes at each point", penwidth=3]
       n0 -> n1
     }
     """  # noqa: E501
@@ -193,7 +196,8 @@ def to_html(graphs: Graph | Iterable[tuple[str, Graph]]) -> str:
     >>> page.count("<svg"), "pull factors out of sums and products" in page
     (2, True)
     """
-    named = [("graph", graphs)] if isinstance(graphs, Graph) else list(graphs)
+    given = [("graph", graphs)] if isinstance(graphs, Graph) else list(graphs)
+    named = [part for name, graph in given for part in _with_bodies(name, graph)]
     rows = [_row(k, name, cost(graph)) for k, (name, graph) in enumerate(named)]
     legend = " ".join(
         f'<span style="background:{colour}">&nbsp;{kind}&nbsp;</span>'
@@ -210,6 +214,15 @@ def to_html(graphs: Graph | Iterable[tuple[str, Graph]]) -> str:
         f"<style>{STYLE}</style></head><body><table><tr><th>{head}</tr>{''.join(rows)}</table>"
         f"<p>{legend}</p>{''.join(sections)}</body></html>\n"
     )
+
+
+def _with_bodies(name: str, graph: Graph) -> Iterator[tuple[str, Graph]]:
+    """A graph, and the graphs inside its programs."""
+    yield name, graph
+    for k, node in enumerate(graph.nodes()):
+        for body in node.attributes[0].bodies if node.primitive == "program" else ():
+            results = {f"result {j}": output for j, output in enumerate(body.outputs)}
+            yield from _with_bodies(f"{name}, inside %{k} {node.attributes[0]}", Graph(results))
 
 
 def _row(k: int, name: str, price: Cost) -> str:

@@ -26,7 +26,7 @@ def recompute(graph: Graph, limit: float = 1.5) -> Graph:
     >>> from pinnsolve.diff import functions as ops
     >>> from pinnsolve.diff.reverse import reverse
     >>> x = y = ops.input_points("x", 100)
-    >>> for _ in range(50):
+    >>> for _ in range(100):
     ...     y = ops.sin(y)
     >>> graph = Graph({"slope": reverse({y: ops.constant(1.0)}, [x])[0]})
     >>> before, after = cost(graph), cost(recompute(graph))
@@ -70,7 +70,7 @@ class _Sweep:
         """All but what is cheap to compute again; then values between more and more segments."""
         yield self._expensive()
         segments = 2
-        while segments <= len(self.alive):
+        while 2 * segments <= len(self.alive):  # two values or more in each
             yield self._between(segments)
             segments += max(1, segments // 2)
 

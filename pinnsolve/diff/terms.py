@@ -16,7 +16,6 @@ from pinnsolve.diff.graph import Node, make
 from pinnsolve.diff.rules import Alone, Rules
 
 Term = tuple[float, tuple[Node, ...]]
-Scaled = tuple[float, Node]
 
 
 # --- reading ---------------------------------------------------------------------------------

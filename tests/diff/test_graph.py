@@ -50,6 +50,14 @@ def test_numbers_are_folded():
     assert np.float32(2) * x is np.array(2.0) * x is x * np.int64(2) is 2 * x
 
 
+def test_constants_that_are_not_finite_are_folded_without_a_warning():
+    assert ops.constant(10.0) ** 400 is ops.constant(np.inf)
+    total, product = ops.constant([np.inf, 1]) + np.array([-np.inf, 2]), 0 * ops.constant([np.inf])
+    assert {total.primitive, product.primitive} == {"constant"}
+    values = np.concatenate(evaluate([total, product], {}))
+    assert np.array_equal(values, [np.nan, 3, np.nan], equal_nan=True)
+
+
 def test_equal_arrays_are_one_constant():
     row = np.array([1.0, 2.0])
     assert ops.constant([1, 2]) is ops.constant(row) is ops.constant(row.astype(np.float32))
