@@ -9,7 +9,7 @@ demo: $(INSTALLED)
 	$(BIN)/python problems/burgers.py --seconds 60
 
 test: $(INSTALLED)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto
 
 lint: $(INSTALLED)
 	$(BIN)/ruff format --check .

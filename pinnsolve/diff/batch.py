@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from pinnsolve.diff import functions as ops
 from pinnsolve.diff.graph import Node, make, substitute, topological
 from pinnsolve.diff.primitives import PRIMITIVES
@@ -20,22 +22,28 @@ LINEAR = ("add", "scale", "single", "cut", "reshape", "transpose", "sum_axes", "
 
 
 def sum_over(
-    rows: Mapping[Node, Node], roots: Sequence[Node], weights: Node, collapse: bool = True
+    rows: Mapping[Node, Node],
+    roots: Sequence[Node],
+    weights: Node,
+    collapse: bool = True,
+    sums: Mapping[Node, Node] | None = None,
 ) -> list[Node]:
     """Per root, sum_r w_r root(row r), where each leaf v is row r of rows[v], ``(R, *v.dims)``.
 
-    weights: ``(R,)``, or a number for all. collapse: whether the sum moves down.
+    weights: ``(R,)``, or a number for all. collapse: whether the sum moves down. sums: of more
+    leaves, that add something linear to the roots, the weighted sum of their rows.
     """
-    batch = _Batch(rows, roots, weights, collapse)
+    sums = sums or {}
+    batch = _Batch(rows, roots, weights, collapse, sums)
     if all(map(batch.has_rows, batch.varying)):
         return batch.run()
-    return _one_by_one(rows, roots, weights)
+    return _one_by_one(rows, roots, weights, sums)
 
 
 def each_row(rows: Mapping[Node, Node], roots: Sequence[Node]) -> list[Node]:
     """Per root, root(row r) for every r, ``(R, *root.dims)``, where each leaf v is row r of
     rows[v]."""
-    batch = _Batch(rows, roots, ops.constant(1.0), collapse=False)
+    batch = _Batch(rows, roots, ops.constant(1.0), False, {})
     if all(map(batch.has_rows, batch.varying)):
         return batch.run_rows()
     named = {str(k): root for k, root in enumerate(roots)}
@@ -46,12 +54,18 @@ def each_row(rows: Mapping[Node, Node], roots: Sequence[Node]) -> list[Node]:
     return [ops.stack_values([values[name] for values in found]) for name in named]
 
 
-def _one_by_one(rows: Mapping[Node, Node], roots: Sequence[Node], weights: Node) -> list[Node]:
+def _one_by_one(
+    rows: Mapping[Node, Node], roots: Sequence[Node], weights: Node, sums: Mapping[Node, Node]
+) -> list[Node]:
     """Row after row: for loops, and for products that have no form with one more axis."""
     totals: list[Node] = [ops.constant(0.0)] * len(roots)
     named = {str(k): root for k, root in enumerate(roots)}
+    zeros = {leaf: ops.constant(np.zeros(leaf.dims)) for leaf in (*rows, *sums)}
+    if sums:
+        totals = list(substitute(named, {**zeros, **sums}).values())
     for r in range(_count(rows)):
-        found = substitute(named, {v: ops.index(value, r) for v, value in rows.items()})
+        row = {v: ops.index(value, r) for v, value in rows.items()}
+        found = substitute(named, {**zeros, **row})
         weight = ops.index(weights, r) if weights.dims else weights
         totals = [t + weight * value for t, value in zip(totals, found.values(), strict=True)]
     return totals
@@ -65,17 +79,22 @@ class _Batch:
     """The rows of nodes, and their sums, made from the bottom up where they are needed."""
 
     def __init__(
-        self, rows: Mapping[Node, Node], roots: Sequence[Node], weights: Node, collapse: bool
+        self,
+        rows: Mapping[Node, Node],
+        roots: Sequence[Node],
+        weights: Node,
+        collapse: bool,
+        sums: Mapping[Node, Node],
     ) -> None:
         self.roots, self.weights, self.collapse = roots, weights, collapse
         self.count = _count(rows)
         self.order = topological(roots)
-        self.varying = set(rows)
+        self.varying = {*rows, *sums}
         for node in self.order:
             if any(argument in self.varying for argument in node.args):
                 self.varying.add(node)
         self.rows = dict(rows)
-        self.sums: dict[Node, Node] = {}
+        self.sums = dict(sums)
 
     def has_rows(self, node: Node) -> bool:
         """Whether the operation has a form with one more axis in front."""
@@ -89,7 +108,7 @@ class _Batch:
         for node in self.order:
             if node in whole and node not in self.rows:
                 self.rows[node] = self._rows_of(node)
-            if node in summed:
+            if node in summed and node not in self.sums:
                 self.sums[node] = self._sum_of(node)
         return [self._sum(root) for root in self.roots]
 
@@ -106,7 +125,7 @@ class _Batch:
         """The varying nodes whose sum, and those of which every row, is asked for."""
         summed, whole = set(self.roots) & self.varying, set()
         for node in reversed(self.order):
-            if node in summed:
+            if node in summed and node not in self.sums:
                 through = self._through(node)
                 summed.update(through)
                 whole.update(() if through else self._factors(node)[1])

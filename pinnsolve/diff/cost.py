@@ -16,8 +16,19 @@ from pinnsolve.diff.primitives import PRIMITIVES
 FUNCTION = 20  # operations of an elementary function, of its order on every machine
 FREE = {"stack", "part", "cut", "concatenate", "ones", "reshape", "transpose", "spread", "collect"}
 FREE |= {"stop_gradient", "again", "blocks", "join_blocks", "split_blocks"}
-SIMPLE = {"absolute", "sign", "add", "scale", "multiply", "where", "less", "less_equal", "equal"}
-SIMPLE |= {"single"}
+SIMPLE = {
+    "absolute",
+    "sign",
+    "add",
+    "scale",
+    "multiply",
+    "where",
+    "less",
+    "less_equal",
+    "equal",
+    "sum_points",
+}
+SIMPLE |= {"single", "sum_points"}
 
 
 @dataclass(frozen=True)
@@ -98,10 +109,10 @@ def flops(node: Node) -> int:
             return entries * (2 * int(node.attributes[0]) * first.rows - 1)
         case "sum_axes":
             return first.size * max(1, first.points) - entries
+        case "orthonormal":
+            return 4 * entries * node.columns
         case "sum_blocks":
             return entries * (first.points - 1)
-        case "sum_points":
-            return entries
         case "program" if node.attributes[0].bodies:
             return _program_flops(node)
         case "power":

@@ -190,7 +190,7 @@ def _concatenate(folding: _Folding, node: Node) -> Node | None:
 RULES: dict[str, Rule] = {
     **dict.fromkeys(BROADCAST, _broadcast),
     "scale": _scale,
-    "again": _elementwise,
+    **dict.fromkeys(("again", "single"), _elementwise),
     "dot": _dot,
     "contract": _contract,
     "outer": _outer,

@@ -28,7 +28,7 @@ from pinnsolve.diff import functions as ops
 from pinnsolve.diff.batch import each_row, sum_over
 from pinnsolve.diff.graph import Node, make, rebuild, topological
 from pinnsolve.diff.leaves import is_identity
-from pinnsolve.diff.taylor import power_series, sweep, tangent
+from pinnsolve.diff.taylor import power_series, sweep
 from pinnsolve.errors import GraphError
 
 Directions = Any  # (S, *x.dims): an array or a node, the same for all points
@@ -74,20 +74,17 @@ def laplacian_nodes(
     factors = ops.constant(1.0) if weights is None else ops.as_node(weights)
     if factors.dims not in ((), rows.dims[:1]):
         raise GraphError(f"weights of shape {factors.shape} for {rows.dims[0]} directions")
-    along = None if drift is None else _like(x, drift)
-    total = _total(factors, rows.dims[0])
-    inside = along is not None and bool(total)  # L starts with the drift
-    start = ops.scale(0.5 / total, along) if inside and along is not None else None
     v = make("input", (), ("direction",), rows.shape._replace(dims=x.dims))
+    start = None if drift is None else make("input", (), ("start",), v.shape)
     found = [c[2] for c in sweep(outputs, power_series(2), {x: (x, v, start)})]
     present = [top for top in found if top is not None]
-    sums = iter(sum_over({v: rows}, present, factors) if present else ())
-    first = [None] * len(outputs) if along is None or inside else tangent(outputs, {x: along})
+    begin = {} if start is None else {start: ops.scale(0.5, _like(x, drift))}
+    sums = iter(sum_over({v: rows}, present, factors, sums=begin) if present else ())
     result = []
-    for output, top, slope in zip(outputs, found, first, strict=True):
+    for output, top in zip(outputs, found, strict=True):
         node = ops.constant(0.0) if top is None else ops.scale(2.0, next(sums))
-        node = node if slope is None else node + slope
-        result.append(_shaped(node, output))
+        node = ops.widen(node, output.dims)
+        result.append(node if node.points else ops.at_points(node, output))
     return without_identity(result)
 
 
@@ -134,19 +131,6 @@ def _like(x: Node, drift: Any) -> Node:
     if along.dims != x.dims:
         raise GraphError(f"a drift of shape {along.shape} for a value of shape {x.shape}")
     return along
-
-
-def _total(weights: Node, count: int) -> float:
-    """The sum of the weights where it is known, else 0."""
-    number = ops.number_of(weights)
-    if number is not None:
-        return number * count
-    return float(weights.attributes[0].array.sum()) if weights.primitive == "constant" else 0.0
-
-
-def _shaped(node: Node, output: Node) -> Node:
-    node = ops.widen(node, output.dims)
-    return node if node.points else ops.at_points(node, output)
 
 
 # --- the identity matrix ---------------------------------------------------------------------

@@ -11,7 +11,15 @@ import numpy as np
 from pinnsolve.diff import functions as ops
 from pinnsolve.diff.graph import Node
 from pinnsolve.diff.taylor import Channels, power_series, sweep
-from pinnsolve.diff.trace import dims_of, is_mapped, is_symbolic, leaf, resolve, trace, tracing
+from pinnsolve.diff.trace import (
+    dims_of,
+    is_mapped,
+    is_symbolic,
+    placeholder,
+    resolve,
+    trace,
+    tracing,
+)
 from pinnsolve.diff.transforms import jacobian, shaped
 from pinnsolve.diff.trees import leaves, map_leaves, refill, require_same_form
 from pinnsolve.errors import GraphError
@@ -215,7 +223,7 @@ def vmap(function: Function, in_axes: int | Sequence[int | None] | None = 0) -> 
             for _ in leaves(argument)
         ]
         _check_lengths(values, over)
-        inputs = [leaf(value) for value in values]
+        inputs = [placeholder(value) for value in values]
         if is_mapped() or any(node.points for node in inputs):
             result = _unrolled(function, arguments, inputs, over)
         else:

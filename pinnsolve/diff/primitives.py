@@ -244,6 +244,7 @@ _row("dot", "bilinear", lambda a, x, w: x @ (w.T if a[0] else w))    # attribute
 _row("contract", "bilinear",                                         # sums over points
      lambda a, x, y: _matrix(x).T @ _matrix(y))
 _row("outer", "bilinear", _outer)                                    # attributes: (S,); per point
+_row("orthonormal", "mask", lambda a, x: np.linalg.qr(x)[0])         # a basis of the columns
 _row("again", "linear", lambda a, x: x)              # attributes: (tag,); a copy, computed anew
 _row("program", "program", lambda a, *x: a[0].value(*x))             # attributes: (program,)
 _row("where", "choice", lambda a, c, x, y: np.where(*_over_blocks(c.real != 0, x, y)))

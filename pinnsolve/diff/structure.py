@@ -244,9 +244,9 @@ def sum_axes(x: Node, axes: Sequence[int]) -> Node:
     return make("sum_axes", (x,), (long,), x.shape._replace(dims=tuple(dims)))
 
 
-def sum_columns(x: Node) -> Node:
+def sum_columns(x: Operand | HasNode) -> Node:
     """Sum over the last axis, kept with length 1."""
-    return sum_axes(x, (-1,))
+    return sum_axes(as_node(x), (-1,))
 
 
 def sum_entries(

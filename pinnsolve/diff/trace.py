@@ -101,6 +101,12 @@ def _array(value: Any) -> np.ndarray[Any, Any]:
     return array
 
 
+def placeholder(value: Any) -> Node:
+    """What stands for a value that is only mapped over: a node itself, so that rows which points
+    have just become are points again, and a leaf for an array."""
+    return ops.as_node(value) if is_symbolic(value) else leaf(value)
+
+
 def trace(function: Callable[..., Any], arguments: Sequence[Any]) -> Traced:
     """Run the function on leaves in place of the values of its arguments.
 
@@ -191,7 +197,7 @@ def call(function: Callable[..., Any], *inputs: Any) -> Any:
     if any(isinstance(x, Node) and x.points for x in values):
         with tracing(mapped=True):
             return function(*values)
-    arguments = [leaf(x) for x in values]
+    arguments = [placeholder(x) for x in values]
     rows = [ops.spread(x) if len(x.dims) == 2 else x for x in arguments]
     with tracing(mapped=any(row.points for row in rows)):
         result = function(*rows)

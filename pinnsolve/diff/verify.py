@@ -87,6 +87,9 @@ def _has_arguments(node: Node) -> bool:
             return len(points) == 1 and points[0] > 1
         case "split_blocks":
             return points == [1] and min(ranks) > 0
+        case "orthonormal":
+            dims = node.args[0].dims if points == [0] else ()
+            return len(dims) == 2 and dims[0] >= dims[1]
         case "blocks":
             return points == [0, 1] and len(node.args[0].dims) > 0
         case "ones":

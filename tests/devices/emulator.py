@@ -1,9 +1,8 @@
 """The generated loop texts run by Python itself instead of LLVM: slow, nothing to compile, and it
-sees what the compiler is told but cannot check.
+sees what the compiler cannot: that nothing is read or written outside of an array, nor read before
+it was written.
 
-A loop over points is one vector operation here. Every call checks that operands of different alias
-scopes do not overlap where one of them is written, and that nothing is read or written outside of
-an array: both are promises to LLVM.
+A loop over points is one vector operation here.
 """
 
 from __future__ import annotations
@@ -19,13 +18,21 @@ FUNCTIONS = {
     "sigmoid": special.expit,
     "sin": np.sin,
     "cos": np.cos,
+    "expm1": np.expm1,
     "log": np.log,
+    "log1p": np.log1p,
+    "softplus": lambda x: np.logaddexp(0, x),
     "erf": special.erf,
     "arctan": np.arctan,
     "sqrt": np.sqrt,
     "power": np.power,
     "absolute": np.abs,
     "sign": np.sign,
+    "single": lambda x: np.float64(np.float32(x)),
+    "where": lambda condition, x, y: np.where(condition != 0, x, y),
+    "less": lambda x, y: np.where(x < y, 1.0, 0.0),
+    "less_equal": lambda x, y: np.where(x <= y, 1.0, 0.0),
+    "equal": lambda x, y: np.where(x == y, 1.0, 0.0),
 }
 
 
@@ -36,60 +43,51 @@ class Length(int):
         return Length(int(self) * int(other))
 
 
-class Sum:
-    """``total += values``, over the points of a loop."""
+class Accumulator:
+    """``total += values``, point by point."""
 
     def __init__(self):
         self.value = 0.0
 
     def __iadd__(self, values):
-        self.value += float(np.sum(values))
+        self.value = self.value + values
         return self
 
 
-class Call:
-    """The vocabulary of one call, and what it touched: per array, scope -> (reads, writes)."""
+def index_of(array, index):
+    index = np.atleast_1d(index)
+    assert index.min() >= 0, "read or written before an array"
+    assert index.max() < array.size, "read or written behind an array"
+    return index
 
-    def __init__(self):
-        self.touched = {}
 
-    def touch(self, array, index, scope, write):
-        index = np.atleast_1d(index)
-        assert index.min() >= 0, "read or written before an array"
-        assert index.max() < array.size, "read or written behind an array"
-        sets = self.touched.setdefault(id(array), {}).setdefault(scope, (set(), set()))
-        sets[write].update(index.tolist())
+def load(array, index):
+    return array[index_of(array, index)]
 
-    def load(self, array, index, scope):
-        self.touch(array, index, scope, False)
-        return array[index]
 
-    def store(self, array, index, value, scope):
-        self.touch(array, index, scope, True)
-        array[index] = value
+def store(array, index, value):
+    array[index_of(array, index)] = value
 
-    def check(self):
-        for scopes in self.touched.values():
-            for one, (_, written) in scopes.items():
-                for other, (read, also) in scopes.items():
-                    if one != other:
-                        assert not written & (read | also), "operands of two scopes overlap"
 
-    def names(self):
-        def count(*bounds):
-            if any(isinstance(b, Length) for b in bounds):
-                return [np.arange(*bounds)]
-            return range(*bounds)
+def uniform(array, index):
+    return float(load(array, index)[0])
 
-        return {
-            **FUNCTIONS,
-            "load": self.load,
-            "store": self.store,
-            "range": count,
-            "R": float,
-            "accumulator": Sum,
-            "product": product,
-        }
+
+def increase(array, index, total):
+    array[index_of(array, index)] += np.sum(total.value)
+
+
+NAMES = {
+    **FUNCTIONS,
+    "load": load,
+    "store": store,
+    "uniform": uniform,
+    "increase": increase,
+    "range": range,
+    "points": lambda length: [np.arange(length)],
+    "R": float,
+    "accumulator": Accumulator,
+}
 
 
 def matrix(array, start, rows, columns, leading):
@@ -111,25 +109,26 @@ class Program:
     """What a compiled program is to the device: ``compile`` and a call over a range of tiles."""
 
     def __init__(self, texts):
-        self.codes = [compile(text, "<loop>", "exec") for text in texts]
+        self.calls = []
+        for text in texts:
+            names = {**NAMES, "product": product}
+            exec(text, names)
+            self.calls.append(names["call"])
 
     def compile(self, signature):
         return None
 
-    def __call__(self, table, first, last, eighths, *rest):
+    def __call__(self, table, first, last, groups, *rest):
         *arrays, stride, column, segment = rest
-        tile = Length(8 * eighths)
+        tile = Length(8 * groups)
         for number in range(first, last):
             # A tile starts with an arena of nothing: what it did not write it must not read.
             arrays[2].fill(math.nan)
             for row in table:
-                call = Call()
-                names = call.names()
-                exec(self.codes[row[0]], names)
                 place = column + (number - first) * int(tile)
                 cells = [int(cell) for cell in row]
-                names["call"](cells, number * int(tile), *arrays, tile, stride, place, segment)
-                call.check()
+                call = self.calls[cells[0]]
+                call(cells, number * int(tile), *arrays, tile, stride, place, segment)
 
 
 def program(texts, dtype, folder):

@@ -1,7 +1,10 @@
 """Residual blocks of shapes that the gallery does not have, each as (networks, (block, points))."""
 
+import numpy as np
+
 from pinnsolve.devices.base import BlockPoints, ResidualBlock
 from pinnsolve.diff import functions as ops
+from pinnsolve.diff.forward_laplacian import gradient_nodes, laplacian_node
 from pinnsolve.diff.parameters import Layout, Parameter
 from pinnsolve.diff.plan import close
 from pinnsolve.diff.residual import Approximator, field_channels
@@ -80,6 +83,59 @@ def outside_block():
     out = out * ops.sum_columns(narrow) + ops.sum_columns(x @ weight.node) ** 3
     pair = hand_made(2, out, ops.column(hidden, 3) / (2 + ops.column(x, 0)))
     return {"weight": weight, "gain": gain, "slope": slope, "row": row}, pair
+
+
+def laplacian_block(dimension, width=6, count=13):
+    """A Laplacian with a drift, and the size of the gradient, from bundles of `dimension`."""
+    net = MLP(dimension, 1, width, 2)
+    x = ops.input_points("site0", dimension)
+    u = net(x)
+    (slopes,) = gradient_nodes([u], x)
+    size = ops.reshape(ops.sum_entries(slopes * slopes), (1,))
+    equation = laplacian_node(net, x, drift=np.linspace(-1, 1, dimension)) + ops.sin(u)
+    pair = hand_made(dimension, equation, count=count), hand_made(dimension, size - u, count=count)
+    return [({f"net{dimension}": net}, block) for block in pair]
+
+
+def bundles_block():
+    """Values at points with several axes: parts, sums and products along each of them."""
+    draw = lambda rng, shape: rng.normal(size=shape)  # noqa: E731
+    names = {"m": (3, 4), "w": (4, 5), "weights": (3, 1), "b": (5,), "thin": (4, 2)}
+    held = {name: Parameter(shape, draw) for name, shape in names.items()}
+    m, w, weights, b, thin = (p.node for p in held.values())
+    x = ops.input_points("site0", 20)
+    row, data = ops.tanh(x[:4]), ops.reshape(x[4:16], (3, 4))
+    flat = ops.tanh(ops.dot(x[8:12], ops.reshape(m, (4, 3))))
+    bundle = m * ops.reshape(row * b[:4], (1, 4))
+    moved = ops.dot(bundle, w) + b
+    values = [
+        bundle * weights + 1,
+        ops.tanh(moved) * ops.reshape(flat[:1], (1, 1)),
+        ops.sum_axes(bundle * bundle, (-2,)) * row,
+        ops.sum_entries(bundle * data, -1) + flat,
+        ops.sum_entries(moved * moved, -1, keepdims=True) * ops.sum_axes(moved, (-2,)),
+        ops.dot(data, w) * moved,
+        ops.dot(bundle, thin) + ops.dot(ops.dot(moved, ops.transpose(w)), thin),
+        bundle[1] * row + bundle[2, 1],
+        bundle[:2] - data[1:],
+        bundle[:, 1:3] * bundle[:, :1],
+        ops.reshape(bundle[:, 2:3], (3,)) * flat,
+        ops.concatenate([bundle, data, ops.exp(bundle)], -1) * 2,
+        ops.dot(ops.concatenate([bundle, moved], -1), ops.concatenate([thin, thin, thin[:1]], 0)),
+        ops.concatenate([bundle, data], 0),
+        ops.transpose(bundle) * flat,
+        ops.reshape(flat, (3, 1)) * bundle + ops.reshape(flat, (3, 1)),
+        ops.where(bundle < data, bundle, m),
+        ops.dot(
+            ops.reshape(bundle, (3, 2, 2)) * ops.reshape(row[:2], (2, 1)), ops.transpose(thin[:2])
+        ),
+    ]
+    rng = np.random.default_rng(0)
+    residuals = [
+        ops.reshape(ops.sum_entries(v * ops.constant(rng.normal(size=v.dims))), (1,))
+        for v in values
+    ]
+    return held, hand_made(20, *residuals, count=10)
 
 
 def together(*parts):

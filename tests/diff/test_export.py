@@ -23,6 +23,7 @@ NAMES = {W: "w"}
 # Networks hold no derivatives and no loops; blocks are made for devices alone.
 NOT_STORED = {
     "direction", "program", "again", "blocks", "sum_blocks", "join_blocks", "split_blocks",
+    "orthonormal",
 }  # fmt: skip
 
 

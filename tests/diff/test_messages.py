@@ -24,7 +24,6 @@ from pinnsolve.diff import (
 from pinnsolve.errors import GraphError
 from tests.diff.comparing import A, B, M, f1
 
-
 TRACED = {
     "if": (
         lambda x: x if x > 0 else -x,

@@ -67,7 +67,7 @@ def test_random_graphs_have_every_operation():
     for _ in range(200):
         choices = rng.integers(0, (8, 41, 41, 120), (40, 4)).tolist()
         found |= {n.primitive for n in graph(choices, 2, backward=True).nodes()}
-    assert found == set(PRIMITIVES) - {"program"}
+    assert found == set(PRIMITIVES) - {"program", "orthonormal"}  # the second by the last lowering
 
 
 # --- rules, one by one -----------------------------------------------------------------------

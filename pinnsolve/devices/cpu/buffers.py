@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pinnsolve.devices.cpu.emit import Call
+from pinnsolve.devices.cpu.cells import Call
 
 
 def lifetimes(calls: Sequence[Call], count: int) -> list[tuple[int, int]]:

@@ -24,13 +24,16 @@ from pinnsolve.devices.base import (
     split_rows,
 )
 from pinnsolve.devices.cpu.function import CpuFunction
-from pinnsolve.devices.cpu.kernel import BoundKernel, Kernel, build_kernels
+from pinnsolve.devices.cpu.kernel import BoundKernel, Kernel, build_kernels, zeros
+from pinnsolve.devices.cpu.profile import Timing, profile
 from pinnsolve.devices.cpu.team import Team
 from pinnsolve.diff.flatten import flatten
+from pinnsolve.diff.fold import fold
 from pinnsolve.diff.graph import Node
 from pinnsolve.diff.parameters import Layout
 from pinnsolve.diff.residual import PROGRAMS
 from pinnsolve.diff.rewrite import rewrite
+from pinnsolve.diff.rotate import rotate
 from pinnsolve.errors import DeviceError
 from pinnsolve.options import Options
 
@@ -88,7 +91,10 @@ class CpuExecutable(AbstractExecutable):
             nodes = [p.node for p in self.layout.parameters]
             start = time.perf_counter()
             self.kernels[name] = build_kernels(
-                [rewrite(flatten(PROGRAMS[name](block.residuals, nodes))) for block in self.blocks],
+                [
+                    rewrite(flatten(fold(rotate(PROGRAMS[name](block.residuals, nodes)))))
+                    for block in self.blocks
+                ],
                 [self._rows(name, len(block.residuals)) for block in self.blocks],
                 self.layout,
                 self.precision,
@@ -140,7 +146,7 @@ class CpuObjective(AbstractObjective):
             ]
             need = max(b.kernel.arena * b.tile for b in self.bound[program])
             if need > self.arenas[0].size:
-                self.arenas = [np.zeros(need, self.dtype) for _ in self.arenas]
+                self.arenas = [zeros(need, self.dtype) for _ in self.arenas]
         return self.bound[program]
 
     # --- per-point rows ----------------------------------------------------------------------
@@ -226,6 +232,22 @@ class CpuObjective(AbstractObjective):
         for bound in kernels:
             bound.set_parameters(theta)
         return kernels
+
+    def profile(self, theta: Array, program: str = "gradient", repeats: int = 5) -> list[Timing]:
+        """Where the time of one evaluation of a program ("residuals", "gradient", "transposed",
+        "tangent" or "jacobian") goes: the instructions of its kernels by label, longest first.
+
+        Raises DeviceError for another program or a vector of another size.
+        """
+        if program not in PROGRAMS:
+            raise DeviceError(f"there is no program {program!r}: {', '.join(PROGRAMS)}")
+        theta = checked(theta, self.size, "theta")
+        kernels = self._kernels(program)
+        for bound in kernels:
+            bound.set_parameters(theta, np.ones(self.size) if program == "tangent" else None)
+        height = self.size + 1 if program == "jacobian" else 1
+        with self.executable.session():
+            return profile(kernels, [m for m, _ in self.counts], height, repeats)
 
     def normal_equations(self, theta: Array) -> NormalEquations:
         """Each thread adds up its own J^T J: a rank update of 1,024 rows at a time. numpy's A @ A.T

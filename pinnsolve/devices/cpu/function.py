@@ -8,14 +8,17 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from pinnsolve.devices.base import AbstractFunction, Array
-from pinnsolve.devices.cpu.kernel import BoundKernel, build_kernels
+from pinnsolve.devices.cpu.kernel import BoundKernel, build_kernels, zeros
+from pinnsolve.devices.cpu.profile import profile
 from pinnsolve.devices.cpu.stages import is_varying
 from pinnsolve.devices.cpu.team import Team
 from pinnsolve.diff.evaluate import evaluate
 from pinnsolve.diff.flatten import flatten
+from pinnsolve.diff.fold import fold
 from pinnsolve.diff.graph import Node
 from pinnsolve.diff.parameters import Layout
 from pinnsolve.diff.rewrite import rewrite
+from pinnsolve.diff.rotate import rotate
 from pinnsolve.diff.segments import MASK, Segment, segments
 from pinnsolve.options import Options
 
@@ -40,13 +43,15 @@ class CpuFunction(AbstractFunction):
         return evaluate(self.outputs, known)
 
     def seconds(self, values: Mapping[Node, Array]) -> dict[str, float]:
-        """Time of each segment, and of what is uniform, in one run."""
+        """Time of each segment, of its kernels (one thread), and of what is uniform, in one run."""
         known: dict[Node, Array] = dict(values)
         found = {}
         for k, part in enumerate(self.parts):
             start = time.perf_counter()
             part.run(known)
-            found[f"points {k}: {part.segment.count}"] = time.perf_counter() - start
+            found[f"segment {k}, {part.segment.count} points"] = time.perf_counter() - start
+            for timing in profile([part.bound], [1], max(1, part.width), 1):
+                found[f"  {timing.label}, {timing.calls} calls"] = timing.seconds
         start = time.perf_counter()
         evaluate(self.outputs, known)
         found["uniform"] = time.perf_counter() - start
@@ -58,7 +63,7 @@ class CompiledSegment:
 
     def __init__(self, segment: Segment, team: Team, precision: str, rewrites: bool) -> None:
         self.segment, self.team = segment, team
-        graph = flatten(segment.graph)
+        graph = flatten(fold(rotate(segment.graph) if rewrites else segment.graph))
         graph = rewrite(graph) if rewrites else graph
         self.rows: dict[str, tuple[int, int]] = {}
         width = 0
@@ -74,7 +79,7 @@ class CompiledSegment:
         mask = {MASK: np.ones((segment.count, 1))}
         self.bound = BoundKernel(kernel, mask, segment.count, team.threads)
         self.arenas = [
-            np.zeros(kernel.arena * self.bound.tile, self.dtype) for _ in range(team.threads)
+            zeros(kernel.arena * self.bound.tile, self.dtype) for _ in range(team.threads)
         ]
 
     def run(self, known: dict[Node, Array]) -> None:
@@ -101,7 +106,7 @@ class CompiledSegment:
         bound, count = self.bound, self.segment.count
         for node in self.kernel.lowered.data:
             if is_varying(node):
-                start = self.kernel.lowered.places[node].index
+                start = self.kernel.lowered.places[node].row
                 rows = bound.data[start : start + node.columns]
                 rows[:, :count] = points[node.attributes[0]].reshape(count, -1).T
                 rows[:, count:] = rows[:, count - 1 : count]

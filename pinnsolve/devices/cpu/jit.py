@@ -34,10 +34,10 @@ from pinnsolve.devices.cpu.trace import traced
 DRIVER = """
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def run(table, first, last, eighths, D, U, S, O, A, stride, column, segment):
+def run(table, first, last, groups, D, U, S, O, A, stride, column, segment):
     for number in range(first, last):
-        at = number * eighths * 8
-        place = column + (number - first) * eighths * 8
+        at = number * groups * {lanes}
+        place = column + (number - first) * groups * {lanes}
         for step in range(table.shape[0]):
             row = table[step]
 {branches}"""
@@ -67,10 +67,10 @@ def program(texts: Sequence[str], dtype: str, cache_folder: Path):
     loops = [f'loop_{k} = traced("""\n{text}""", FUNCTIONS)\n' for k, text in enumerate(texts)]
     branches = "".join(
         f"            {'if' if k == 0 else 'elif'} row[0] == {k}:\n"
-        f"                loop_{k}(row, at, D, U, S, O, A, eighths, stride, place, segment)\n"
+        f"                loop_{k}(row, at, D, U, S, O, A, groups, stride, place, segment)\n"
         for k in range(len(texts))
     )
-    driver = DRIVER.format(branches=branches or "            pass\n")
+    driver = DRIVER.format(lanes=trace.LANES, branches=branches or "            pass\n")
     return _load(HEADER.format(dtype=dtype) + "".join(loops) + driver, cache_folder)
 
 

@@ -15,18 +15,20 @@ import numba
 import numpy as np
 
 from pinnsolve.devices.cpu.buffers import allocate
-from pinnsolve.devices.cpu.emit import Call, emit
+from pinnsolve.devices.cpu.cells import Call, Operand, cells_of
+from pinnsolve.devices.cpu.emit import emit
 from pinnsolve.devices.cpu.instructions import Lowered
 from pinnsolve.devices.cpu.jit import program
 from pinnsolve.devices.cpu.lower import lower
 from pinnsolve.devices.cpu.stages import Stages, cut, depends_on_parameters, is_varying
+from pinnsolve.devices.cpu.trace import LANES
 from pinnsolve.diff.evaluate import evaluate
 from pinnsolve.diff.graph import Graph, Node, topological
 from pinnsolve.diff.parameters import Layout
 
 Array = np.ndarray[Any, np.dtype[Any]]
-ARENA = 48 * 1024  # numbers; a tile is chosen so that its buffers stay near the core
-TILES = (256, 128, 64, 32, 16)
+ARENA = 100 * 1024  # numbers; a tile is chosen so that its buffers stay near the core
+TILES = (128, 64, 32, 16, 8)
 
 
 @dataclass(frozen=True)
@@ -48,14 +50,14 @@ class Kernel:
     dtype: str
 
     def tile(self, points: int, threads: int) -> int:
-        """Points of a tile, a multiple of 8: so few that the arena stays near the core and that
+        """Points of a tile, whole vectors: so few that the arena stays near the core and that
         every thread has some."""
         fitting = next((t for t in TILES if t * self.arena <= ARENA), TILES[-1])
-        return min(fitting, -(-points // (8 * threads)) * 8)
+        return min(fitting, -(-points // (LANES * threads)) * LANES)
 
     def table(self, points: int, tile: int) -> Array:
         """One row a call: the function and its cells."""
-        width = max((1 + sum(map(_cells, call.operands)) for call in self.calls), default=1)
+        width = max((1 + sum(map(cells_of, call.operands)) for call in self.calls), default=1)
         table = np.zeros((len(self.calls), width), np.int64)
         for row, call, function in zip(table, self.calls, self.functions, strict=True):
             cells = [function]
@@ -64,24 +66,30 @@ class Kernel:
             row[: len(cells)] = cells
         return table
 
-    def _cells_of(self, operand: Any, points: int, tile: int) -> list[int]:
+    def _cells_of(self, operand: Operand, points: int, tile: int) -> list[int]:
         kind, value = operand
         match kind:
             case "D":
-                return [value * points, points]
+                return [number * points for number in (value.row, value.feature, value.block)]
             case "S":
-                stride = value.blocks * tile
-                start = self.offsets[value.index] * tile
-                return [start + value.block * tile + value.feature * stride, stride]
+                start = self.offsets[value.buffer] + value.row
+                return [number * tile for number in (start, value.feature, value.block)]
             case "O":
-                return list(value)
+                return [value.row, value.segment, value.block]
             case "U":
                 return [self.uniform_offsets[value]]
-        return [self.sum_offsets[value]]
+            case "A":
+                return [self.sum_offsets[value]]
+        return [value]
 
 
-def _cells(operand: Any) -> int:
-    return 2 if operand[0] in ("D", "S", "O") else 1
+def zeros(size: int, dtype: Any) -> Array:
+    """An array that starts at a cache line, so that vectors do not lie across two."""
+    dtype = np.dtype(dtype)
+    line = 64 // dtype.itemsize
+    whole = np.zeros(size + line, dtype)
+    start = -(whole.ctypes.data // dtype.itemsize) % line
+    return whole[start : start + size]
 
 
 def build_kernels(
@@ -100,8 +108,7 @@ def build_kernels(
     number = {text: k for k, text in enumerate(texts)}
     kernels = []
     for s, low, block in zip(stages, lowered, calls, strict=True):
-        sizes = [features * blocks for features, blocks in low.buffers]
-        offsets, arena = allocate(block, sizes)
+        offsets, arena = allocate(block, low.buffers)
         kernels.append(
             Kernel(
                 s,
@@ -159,9 +166,8 @@ class BoundKernel:
         self.tiles = -(-points // self.tile)
         self.padded = self.tiles * self.tile
         self.table = kernel.table(self.padded, self.tile)
-        self.data = np.zeros(
-            (sum(n.columns for n in kernel.lowered.data), self.padded), kernel.dtype
-        )
+        columns = sum(n.columns for n in kernel.lowered.data)
+        self.data = zeros(columns * self.padded, kernel.dtype).reshape(columns, self.padded)
         self._fill_data(inputs)
         self.uniform = np.zeros(kernel.uniform_size, kernel.dtype)
         self.varying = [
@@ -173,13 +179,9 @@ class BoundKernel:
         self.leaves = {n for n in topological(self.varying) if n.primitive == "direction"}
 
     def _fill_data(self, inputs: Mapping[str, Array]) -> None:
-        nodes = [
-            n
-            for n in self.kernel.lowered.data
-            if not is_varying(n)
-        ]
+        nodes = [n for n in self.kernel.lowered.data if not is_varying(n)]
         for node, value in zip(nodes, evaluate(nodes, inputs), strict=True):
-            start = self.kernel.lowered.places[node].index
+            start = self.kernel.lowered.places[node].row
             rows = self.data[start : start + node.columns]
             rows[:, : self.points] = value.T
             rows[:, self.points :] = rows[:, self.points - 1 : self.points]
@@ -207,7 +209,7 @@ class BoundKernel:
         """Point data of this evaluation, ``(residuals, points)``."""
         for node in self.kernel.lowered.data:
             if is_varying(node):
-                start = self.kernel.lowered.places[node].index
+                start = self.kernel.lowered.places[node].row
                 self.data[start : start + node.columns, : self.points] = weights
                 self.data[start : start + node.columns, self.points :] = 0
 
@@ -220,15 +222,16 @@ class BoundKernel:
         stride: int = 0,
         column: int = 0,
         segment: int = 0,
+        calls: slice = slice(None),
     ) -> None:
-        """Tiles first to last. Row r, segment s of the first point of the first tile is
-        ``out[r * stride + column + s * segment]``."""
+        """Tiles first to last, all calls or some. Row r, segment s of the first point of the first
+        tile is ``out[r * stride + column + s * segment]``."""
         first, last = tiles
         if first < last:
             data = self.data.ravel()
             self.kernel.run(
-                self.table, first, last, self.tile // 8, data, self.uniform, arena, out, sums,
-                stride, column, segment,
+                self.table[calls], first, last, self.tile // LANES, data, self.uniform, arena, out,
+                sums, stride, column, segment,
             )  # fmt: skip
 
     def epilogue(self, theta: Array, sums: Array) -> dict[str, Array]:

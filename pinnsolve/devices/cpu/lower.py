@@ -1,9 +1,12 @@
 """Lowering: the tile stage becomes a list of instructions over buffers.
 
 Wide matrix products and outer products are *barriers*; everything between them is elementwise and
-fused into loops, one per level and width. A value that a later level needs is stored if it is
-expensive (a tanh) or long, and computed again from stored ones otherwise: the derivatives of an
-activation are arithmetic on its value.
+fused into loops, one per level, number of blocks and width. A value that a later loop needs is
+stored if it is expensive (a tanh) or long, and computed again from stored ones otherwise: the
+derivatives of an activation are arithmetic on its value.
+
+A value's *position* is its level and the blocks of the loop that computes it; loops run in that
+order. What needs a sum over blocks is *late*: computed in the loop over blocks, after them.
 """
 
 from __future__ import annotations
@@ -16,20 +19,28 @@ from pinnsolve.devices.cpu.instructions import (
     Outer,
     Place,
     Product,
+    Rows,
     is_barrier,
     is_reduction,
     is_virtual,
+    loop_blocks,
     loop_width,
     members,
+    outer_terms,
     place_of,
+    summed,
 )
 from pinnsolve.devices.cpu.stages import Stages
-from pinnsolve.diff.graph import Node
+from pinnsolve.diff.graph import Node, topological
 from pinnsolve.diff.rewrite import NARROW
 
 EXPENSIVE = {"tanh", "sigmoid", "sin", "cos", "exp", "expm1", "log", "log1p", "erf", "arctan"}
-EXPENSIVE |= {"softplus"}
+EXPENSIVE |= {"softplus", "sum_blocks"}
 RECOMPUTE = 12  # arithmetic operations that cost less than a store and a load
+
+Position = tuple[int, int]  # level, blocks
+Key = tuple[int, int, int, bool]  # of a loop: level, blocks, width, outside
+FIRST = (0, 1)
 
 
 def lower(stages: Stages, rows: dict[str, tuple[int, int]]) -> Lowered:
@@ -47,47 +58,72 @@ class _Lowering:
         self.tile = set(stages.tile)
         self.varying = tuple(n for n in stages.tile if n.primitive == "input")
         self.out = Lowered(data=stages.data + self.varying, uniform=stages.uniform)
-        self.level: dict[Node, int] = {}
+        self.position: dict[Node, Position] = {}
         self.stored: set[Node] = set()
         self.stores: dict[Node, list[Place]] = {}
+        self.written: set[str] = set()  # outputs that an outer product has written
 
     def run(self) -> Lowered:
         columns = 0
         for node in self.out.data:
-            self.out.places[node] = Place("D", columns)
+            self.out.places[node] = Place("D", row=columns)
             columns += node.columns
-        self._levels()
+        self._positions()
         self._choose_stored()
         self._allocate()
         self._schedule()
         return self.out
 
-    # --- levels ------------------------------------------------------------------------------
+    # --- positions ---------------------------------------------------------------------------
 
-    def _levels(self) -> None:
+    def _positions(self) -> None:
         for node in self.stages.tile:
             if node in self.out.places:  # varying input
-                self.level[node] = 0
+                self.position[node] = FIRST
                 continue
-            below = [self.level.get(a, 0) for a in node.args]
+            below = [self._level(a) for a in node.args]
             if is_barrier(node):
-                self.level[node] = max(below) + 1
+                self.position[node] = (max(below) + 1, 1)
             elif is_virtual(node):
-                after = node.primitive in ("cut", "part") and self._is_computed(node.args[0])
-                self.level[node] = max(below) + after
+                view = node.primitive not in ("stack", "concatenate")
+                after = view and self._is_computed(node.args[0])
+                self.position[node] = (max(below) + after, 1)
             else:
-                self.level[node] = max(
-                    self.level.get(leaf, 0) + self._crosses(node, leaf)
-                    for leaf in self._operands(node)
-                )
+                self.position[node] = self._loop_position(node)
+
+    def _level(self, node: Node) -> int:
+        return self.position.get(node, FIRST)[0]
+
+    def _loop_position(self, node: Node) -> Position:
+        """The first loop in which all operands are there, those that are put side by side too."""
+        operands = self._operands(node)
+        joined = {
+            part
+            for whole in self._whole_operands(node)
+            if whole.primitive == "concatenate"
+            for part in self._resolve(whole)
+        }
+        waits = [x in joined or self._crosses(node, x) for x in operands]
+        level = max(map(sum, zip(map(self._level, operands), waits, strict=True)), default=0)
+        late = {
+            self.position[x][1] for x in operands if self._is_late(x) and self._level(x) == level
+        }
+        blocks = loop_blocks(node)
+        if blocks > 1:
+            return level + bool(late), blocks
+        return (level, late.pop() if late else 1) if len(late) < 2 else (level + 1, 1)
+
+    def _is_late(self, node: Node) -> bool:
+        return self._is_computed(node) and node.points <= 1 < self.position[node][1]
 
     def _crosses(self, node: Node, operand: Node) -> bool:
-        """Whether a node needs features of a computed operand other than its own, so that the
-        operand's loop must run before."""
-        if not self._is_computed(operand):
+        """Whether a node needs other features or blocks of a computed operand than its own, so
+        that the operand's loop must run before."""
+        if not self._is_computed(operand) or operand.primitive == "blocks":
             return False
         mixes = node.primitive in ("dot", "contract") and 1 < operand.columns <= NARROW
-        return mixes or operand.columns != loop_width(node)
+        regrouped = operand.primitive == "join_blocks" or node.primitive == "split_blocks"
+        return mixes or regrouped or operand.columns != loop_width(node)
 
     def _is_computed(self, node: Node) -> bool:
         return (
@@ -99,10 +135,11 @@ class _Lowering:
 
     def _operands(self, node: Node) -> list[Node]:
         """The values a loop reads for a node, seen through views and stacks of computed ones."""
-        found: list[Node] = []
-        for argument in node.args:
-            found += self._resolve(argument)
-        return found
+        if node.primitive == "blocks":  # uniform values
+            return []
+        if node.primitive == "sum_points":
+            return self._resolve(summed(node))
+        return [leaf for argument in node.args for leaf in self._resolve(argument)]
 
     def _resolve(self, node: Node) -> list[Node]:
         if node not in self.tile or node in self.out.places or not is_virtual(node):
@@ -122,41 +159,48 @@ class _Lowering:
                 self._store(operand)
             if self._is_computed(node):
                 self._store_other_features(node)
+        for value, _ in self._outputs():
+            if is_virtual(value):
+                self._store(value)
         wanted = set(self.stored)
         self._store_long(self._latest_use())
-        latest = self._latest_use()
-        self.stored = {n for n in self.stored if n in wanted or latest.get(n, 0) > self.level[n]}
+        latest = self._latest_use()  # not of what is computed from values that are stored now
+        self.stored = {
+            node
+            for node in self.stored
+            if node in wanted or latest.get(node, FIRST) > self.position[node]
+        }
 
     def _store_other_features(self, node: Node) -> None:
         """Operands of which a loop needs other features than the one it is at."""
         for operand in self._operands(node):
             if self._crosses(node, operand):
                 self.stored.add(operand)
-            if operand.primitive in ("cut", "part"):
-                self._store(operand.args[0])
+            if operand.primitive in ("cut", "part", "join_blocks"):
+                self._store(operand)
 
-    def _latest_use(self) -> dict[Node, int]:
-        """The last level that may ask for each value, its users being computed again or not."""
-        latest: dict[Node, int] = {}
+    def _latest_use(self) -> dict[Node, Position]:
+        """The last loop that may ask for each value, its users being computed again or not."""
+        latest: dict[Node, Position] = {}
         for node in reversed(self.stages.tile):
             if is_virtual(node) or node in self.out.places:
                 continue
-            asked = self.level[node]
+            asked = self.position[node]
             if not is_barrier(node) and node not in self.stored:
-                asked = max(asked, latest.get(node, 0))
+                asked = max(asked, latest.get(node, FIRST))
             for operand in self._operands(node):
-                latest[operand] = max(latest.get(operand, 0), asked)
+                latest[operand] = max(latest.get(operand, FIRST), asked)
         return latest
 
-    def _store_long(self, latest: dict[Node, int]) -> None:
-        """Values that a later level asks for and that take long to compute again."""
+    def _store_long(self, latest: dict[Node, Position]) -> None:
+        """Values that a later loop asks for and that take long to compute again."""
         cost: dict[Node, int] = {}
         for node in self.stages.tile:
             if not self._is_computed(node) or is_reduction(node):
                 continue
             own = 100 if self._is_expensive(node) else 1
             cost[node] = own + sum(cost.get(a, 0) for a in self._operands(node))
-            if cost[node] > RECOMPUTE and latest.get(node, 0) > self.level[node]:
+            if cost[node] > RECOMPUTE and latest.get(node, FIRST) > self.position[node]:
                 self.stored.add(node)
             if node in self.stored:
                 cost[node] = 0
@@ -183,9 +227,12 @@ class _Lowering:
 
     # --- buffers -----------------------------------------------------------------------------
 
-    def _buffer(self, features: int, blocks: int = 1) -> int:
-        self.out.buffers.append((features, blocks))
-        return len(self.out.buffers) - 1
+    def _buffer(self, features: int, blocks: int = 1) -> Place:
+        self.out.buffers.append(features * blocks)
+        return Place("S", len(self.out.buffers) - 1, 0, blocks, int(blocks > 1))
+
+    def _buffer_of(self, node: Node) -> Place:
+        return self._buffer(node.columns, max(1, node.points))
 
     def _allocate(self) -> None:
         """Stacks and side-by-side columns first, so that their members are born in place."""
@@ -193,17 +240,23 @@ class _Lowering:
             for operand in self._whole_operands(node):
                 if operand.points:
                     self._contiguous(operand)
+        read = self._read()
         for node in self.stages.tile:
             if node in self.out.places:
                 continue
-            if node.primitive in ("dot", "sum_axes") and is_barrier(node):
-                self.out.places[node] = Place(
-                    "S", self._buffer(node.columns, node.points), blocks=node.points
-                )
-            elif node.primitive == "outer" and node not in self.stages.rows.values():
-                self.out.places[node] = Place("S", self._buffer(node.columns))
+            if is_barrier(node):
+                if node.primitive in ("dot", "sum_axes") or node in read:
+                    self.out.places[node] = self._buffer_of(node)
             elif node in self.stored:
-                self._put(node, Place("S", self._buffer(node.columns)))
+                self._put(node, self._buffer_of(node))
+
+    def _read(self) -> set[Node]:
+        """Operands of instructions: not the outer products that are but added to output rows."""
+        added: set[Node] = set()
+        for node in self.stages.rows.values():
+            if outer_terms(node):
+                added |= {n for n in topological([node]) if outer_terms(n)}
+        return {a for n in self.stages.tile if n not in added and n.points for a in n.args}
 
     def _whole_operands(self, node: Node) -> list[Node]:
         """Operands whose features a node reads from one matrix."""
@@ -225,101 +278,122 @@ class _Lowering:
         """A place where a barrier's operand lies as one matrix."""
         if node.primitive not in ("stack", "concatenate") or node in self.out.places:
             return
-        blocks = node.points
-        buffer = self._buffer(node.columns, blocks)
-        self.out.places[node] = Place("S", buffer, blocks=blocks)
+        self.out.places[node] = place = self._buffer_of(node)
+        self._fill(node, place)
+
+    def _fill(self, node: Node, place: Place) -> None:
+        """Members of a stack and side-by-side columns at their parts of a place."""
+        if node not in self.tile or node.primitive not in ("stack", "concatenate"):
+            self._put(node, place)
+            return
         feature = 0
         for s, member in enumerate(node.args):
             if node.primitive == "stack":
-                self._fill(member, Place("S", buffer, s, blocks))
+                part = place.at(0, s)
+                self._fill(member, Place("S", part.buffer, part.row, part.feature))
             else:
-                self._fill(member, Place("S", buffer, 0, blocks, feature))
+                self._fill(member, place.at(feature))
                 feature += member.columns
 
-    def _fill(self, member: Node, place: Place) -> None:
-        if member.primitive == "concatenate" and member in self.tile:
-            feature = place.feature
-            for column in member.args:
-                self._fill(column, Place("S", place.index, place.block, place.blocks, feature))
-                feature += column.columns
-        else:
-            self._put(member, place)
-
     def _put(self, node: Node, place: Place) -> None:
+        if node.primitive == "join_blocks" and not is_virtual(node):
+            (source,) = node.args  # the loop over its blocks writes it
+            step = source.columns * place.feature
+            self._fill(source, Place("S", place.buffer, place.row, place.feature, step))
+            self.out.places.setdefault(node, place)
+            return
         self.stores.setdefault(node, []).append(place)
-        if self._is_computed(node) and node not in self.out.places:
-            self.out.places[node] = place
+        if self._is_computed(node) and place.block == (node.points > 1):
+            self.out.places.setdefault(node, place)
 
     # --- schedule ----------------------------------------------------------------------------
 
     def _schedule(self) -> None:
-        last = max(self.level.values(), default=0)
         barriers: dict[int, list[Node]] = {}
         for node in self.stages.tile:
             if is_barrier(node):
-                barriers.setdefault(self.level[node], []).append(node)
+                barriers.setdefault(self._level(node), []).append(node)
         loops = self._loops()
-        for level in range(last + 2):
+        last = max([*barriers, *(key[0] for key in loops)], default=0)
+        for level in range(last + 1):
             for node in barriers.get(level, []):
-                self.out.instructions.append(self._barrier(node))
-            self.out.instructions += loops.get(level, [])
+                self.out.instructions += self._barrier(node)
+            now = [key for key in loops if key[0] == level]  # in an order that no size changes
+            now.sort(key=lambda key: key[1] > 1)
+            self.out.instructions += [loops[key] for key in now]
 
-    def _loops(self) -> dict[int, list[Loop]]:
-        stores: dict[tuple[int, int], list[tuple[Node, Place]]] = {}
+    def _loops(self) -> dict[Key, Loop]:
+        stores: dict[Key, list[tuple[Node, Place]]] = {}
         for node, places in self.stores.items():
-            key = (self._level_of(node), node.columns)
-            stores.setdefault(key, []).extend((node, place) for place in places)
-        sums: dict[tuple[int, int], list[Node]] = {}
+            found = stores.setdefault(self._key(node), [])
+            found.extend((node, place) for place in places)
+        sums: dict[Key, list[Node]] = {}
         for node in self.stages.tile:
             if is_reduction(node):
-                sums.setdefault((self.level[node], loop_width(node)), []).append(node)
-        outputs: dict[tuple[int, int], list[tuple[Node, tuple[int, int]]]] = {}
-        for name, node in self.stages.rows.items():
-            for value, row in self._output_columns(node, self.rows[name]):
-                key = (self._level_of(value), value.columns)
-                outputs.setdefault(key, []).append((value, row))
-        found: dict[int, list[Loop]] = {}
-        for key in sorted({*stores, *sums, *outputs}):
-            level, width = key
-            loop = Loop(
-                width,
+                outside = node.primitive == "sum_points" and summed(node).points > 1
+                key = (*self.position[node], loop_width(node), outside)
+                sums.setdefault(key, []).append(node)
+        outputs: dict[Key, list[tuple[Node, Rows]]] = {}
+        for value, rows in self._outputs():
+            outputs.setdefault(self._key(value), []).append((value, rows))
+        return {
+            key: Loop(
+                *key[1:],
                 tuple(stores.get(key, ())),
                 tuple(sums.get(key, ())),
                 tuple(outputs.get(key, ())),
             )
-            found.setdefault(level, []).append(loop)
-        return found
+            for key in {**stores, **sums, **outputs}
+        }
 
-    def _output_columns(
-        self, node: Node, row: tuple[int, int]
-    ) -> list[tuple[Node, tuple[int, int]]]:
+    def _key(self, node: Node) -> Key:
+        """The loop that computes a node, or can copy it."""
+        if self._is_computed(node) or node in self.stored:
+            return (*self.position[node], loop_width(node), False)
+        level = max((self._level(leaf) for leaf in self._resolve(node)), default=0)
+        return (level, max(1, node.points), node.columns, False)
+
+    def _outputs(self) -> list[tuple[Node, Rows]]:
+        """What loops write to output rows."""
+        return [
+            found
+            for name, node in self.stages.rows.items()
+            for found in self._output_columns(node, Rows(*self.rows[name]))
+        ]
+
+    def _output_columns(self, node: Node, rows: Rows) -> list[tuple[Node, Rows]]:
         """Columns put side by side are written one by one; outer products write themselves."""
-        if node.primitive == "outer":
+        if outer_terms(node):
             return []
-        if node.primitive != "concatenate" or node in self.stages.data:
-            return [(node, row)]
-        found, first = [], row[0]
+        if node in self.stages.data:
+            return [(node, rows)]
+        if node.primitive == "join_blocks":
+            (source,) = node.args
+            return self._output_columns(source, Rows(rows.row, rows.segment, source.columns))
+        if node.primitive != "concatenate":
+            return [(node, rows)]
+        found, first = [], rows.row
         for argument in node.args:
-            found += self._output_columns(argument, (first, row[1]))
+            found += self._output_columns(argument, Rows(first, rows.segment, rows.block))
             first += argument.columns
         return found
 
-    def _level_of(self, node: Node) -> int:
-        return max((self.level.get(leaf, 0) for leaf in self._resolve(node)), default=0)
-
-    def _barrier(self, node: Node) -> Instruction:
+    def _barrier(self, node: Node) -> list[Instruction]:
+        target = self.out.places.get(node)
         match node.primitive:
             case "dot":
-                return Product(node, self.place(node.args[0]), None, self.out.places[node])
+                return [Product(node, self.place(node.args[0]), None, target)]
             case "contract":
                 left, right = (self.place(argument) for argument in node.args)
-                return Product(node, left, right, None)
-            case "sum_axes":
-                return ColumnSum(node, self.place(node.args[0]), self.out.places[node])
-        for name, row in self.stages.rows.items():
-            if row is node:
-                return Outer(node, self.rows[name])
-        return Outer(node, self.out.places[node])
+                return [Product(node, left, right, None)]
+            case "sum_axes" if target is not None:
+                return [ColumnSum(node, self.place(node.args[0]), target)]
+        found: list[Instruction] = [] if target is None else [Outer(node, target)]
+        for name, output in self.stages.rows.items():
+            if node in outer_terms(output):  # the first one writes, the others add to it
+                found.append(Outer(node, Rows(*self.rows[name]), name in self.written))
+                self.written.add(name)
+        return found
 
     def place(self, node: Node) -> Place:
         return place_of(self.out, node)

@@ -10,12 +10,14 @@ Data, uniform and epilogue are cheap and run in the numpy interpreter.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pinnsolve.diff.graph import Graph, Node, topological
 from pinnsolve.errors import DeviceError
 
-VARYING = "weight", "argument"  # point data that changes with every evaluation, by the start of its name
+VARYING = "weight", "argument"  # starts of names of point data that changes with every evaluation
+TILE = ("part", "outer", "sum_blocks", "join_blocks")  # with blocks, these exist in tiles only
 
 
 @dataclass(frozen=True)
@@ -36,9 +38,10 @@ class Stages:
 
 def cut(graph: Graph) -> Stages:
     order = graph.nodes()
+    moved = _moved(order)
     stage: dict[Node, str] = {}
     for node in order:
-        stage[node] = _stage(node, [stage[argument] for argument in node.args])
+        stage[node] = _stage(node, [stage[argument] for argument in node.args], moved)
     tile = tuple(node for node in order if stage[node] in ("tile", "sum"))
     rows = {name: node for name, node in graph.outputs.items() if node.points}
     read = [argument for node in tile for argument in node.args]
@@ -54,23 +57,17 @@ def cut(graph: Graph) -> Stages:
     )
 
 
-def _stage(node: Node, below: list[str]) -> str:
+def _stage(node: Node, below: list[str], moved: set[Node]) -> str:
     if node.primitive == "input":
         return "uniform" if not node.points else "tile" if is_varying(node) else "data"
-    if node.primitive in ("stack", "part", "outer"):  # these exist in tiles only
-        return "tile"
     if node.points:
         if any(s in ("sum", "epilogue") for s in below):
             raise DeviceError(
                 f"{node.primitive} at points needs a sum over all points first, which the CPU "
                 "device cannot do in one pass; leave the sum out of residuals and networks"
             )
-        moving = "tile" in below
-        fixed = all(
-            s == "data" or not depends_on_parameters(a)
-            for s, a in zip(below, node.args, strict=True)
-        )
-        return "data" if fixed and not moving else "tile"
+        blocked = node.points > 1 or node.primitive in TILE
+        return "tile" if blocked or node in moved or "tile" in below else "data"
     if any(s in ("sum", "epilogue") for s in below):
         return "epilogue"
     if any(argument.points for argument in node.args):
@@ -83,9 +80,17 @@ def is_varying(node: Node) -> bool:
     return node.primitive == "input" and node.attributes[0].startswith(VARYING)
 
 
+def _moved(order: Sequence[Node]) -> set[Node]:
+    """What depends on parameters, on directions in their space or on other uniform inputs."""
+    moved: set[Node] = set()
+    for node in order:
+        leaf = node.primitive in ("parameter", "direction")
+        uniform = node.primitive == "input" and not node.points
+        if leaf or uniform or any(argument in moved for argument in node.args):
+            moved.add(node)
+    return moved
+
+
 def depends_on_parameters(node: Node) -> bool:
     """Whether a parameter, a direction or another uniform input is below the node."""
-    return any(
-        n.primitive in ("parameter", "direction") or (n.primitive == "input" and not n.points)
-        for n in topological([node])
-    )
+    return bool(_moved(topological([node])))

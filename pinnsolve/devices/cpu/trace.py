@@ -5,9 +5,9 @@ Run once with the values below it writes its own LLVM function: arithmetic appen
 ``range`` opens and closes a loop. numba compiles and caches the driver that calls it. (numba's own
 front end gives the same machine code for the same text, 20 times slower.)
 
-Operands of one loop never overlap, but LLVM cannot know that of slices of one arena: every load
-and store names an alias scope, and scope k overlaps scope k only, so loops vectorize without
-run-time checks.
+A value at points is a vector of LANES of them, which LLVM cuts into the registers of the machine:
+the code is the same for any tile, has no remainder, and needs no proof that operands do not
+overlap. So a loop over blocks can stand inside the loop over points, with its sums in registers.
 """
 
 from __future__ import annotations
@@ -21,12 +21,16 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numba.np.linalg import ensure_blas
 
-SCOPES = 48  # further operands share the last scope, which is safe
+LANES = 8  # points of one vector; tiles are whole multiples
 FAST = ("contract", "nsz", "arcp", "reassoc")
 EXACT = ("contract", "nsz")  # where the order of operations is part of the algorithm
 INDEX = ir.IntType(64)
 
 ensure_blas()  # the matrix product's symbol is filled in by the import that this does
+
+
+def _vector(lane: ir.Type) -> ir.VectorType:
+    return ir.VectorType(lane, LANES)
 
 
 class Tracer:
@@ -36,39 +40,57 @@ class Tracer:
         self.builder, self.real = builder, real
         self.flags: tuple[str, ...] = FAST
         self.double = isinstance(real, ir.DoubleType)
-        self._scopes: dict[int, tuple[Any, Any]] = {}
 
-    def lift(self, value: Any, like: ir.Type) -> ir.Value:
-        return value.register if isinstance(value, Value) else ir.Constant(like, value)
+    @property
+    def itemsize(self) -> int:
+        return 8 if self.double else 4
+
+    def lift(self, value: Any, like: ir.Type) -> Any:
+        """A number or a value as a register of a type; numbers fill all lanes."""
+        lanes = isinstance(like, ir.VectorType)
+        if not isinstance(value, Value):
+            if not lanes:
+                return ir.Constant(like, value)
+            number = value if isinstance(like.element, ir.IntType) else float(value)
+            return ir.Constant(like, [number] * LANES)
+        return self.filled(value).register if lanes and not value.is_vector else value.register
+
+    def filled(self, value: Value) -> Value:
+        """A number in every lane."""
+        kind = _vector(value.register.type)
+        first = self.builder.insert_element(
+            ir.Constant(kind, ir.Undefined), value.register, ir.Constant(ir.IntType(32), 0)
+        )
+        lanes = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
+        return Value(self, self.builder.shuffle_vector(first, first, lanes))
 
     def number(self, value: float) -> Value:
-        return Value(self, ir.Constant(self.real, float(value)))
+        return Value(self, ir.Constant(_vector(self.real), [float(value)] * LANES))
 
-    def scoped(self, instruction: Any, scope: int) -> Any:
-        scope = min(scope, SCOPES - 1)
-        if not self._scopes:
-            module = self.builder.module
-            domain = module.add_metadata([ir.MetaDataString(module, "operands of a loop")])
-            names = [ir.MetaDataString(module, f"operand {k}") for k in range(SCOPES)]
-            all_ = [module.add_metadata([name, domain]) for name in names]
-            for k, own in enumerate(all_):
-                others = [other for other in all_ if other is not own]
-                self._scopes[k] = (module.add_metadata([own]), module.add_metadata(others))
-        own, others = self._scopes[scope]
-        instruction.set_metadata("alias.scope", own)
-        instruction.set_metadata("noalias", others)
-        return instruction
+    def intrinsic(self, name: str, *arguments: Value) -> Value:
+        """A function of LLVM, on all lanes at once."""
+        suffix = f".v{LANES}f{8 * self.itemsize}"
+        return self._call(name + suffix, _vector(self.real), [a.register for a in arguments])
 
-    def call(self, name: str, *arguments: Value) -> Value:
-        """An external or LLVM function real -> real."""
-        kinds = [self.real] * len(arguments)
-        function_type = ir.FunctionType(self.real, kinds)
+    def library(self, name: str, *arguments: Value) -> Value:
+        """A function of the C library, lane by lane."""
+        name = name if self.double else name + "f"
+        result: Any = ir.Constant(_vector(self.real), ir.Undefined)
+        for k in range(LANES):
+            lane = ir.Constant(ir.IntType(32), k)
+            numbers = [self.builder.extract_element(a.register, lane) for a in arguments]
+            value = self._call(name, self.real, numbers)
+            result = self.builder.insert_element(result, value.register, lane)
+        return Value(self, result)
+
+    def _call(self, name: str, kind: ir.Type, arguments: list[Any]) -> Value:
+        function_type = ir.FunctionType(kind, [kind] * len(arguments))
         function = cgutils.get_or_insert_function(self.builder.module, function_type, name)
-        return Value(self, self.builder.call(function, [a.register for a in arguments]))
+        return Value(self, self.builder.call(function, arguments))
 
 
 class Value:
-    """A number in a register: an index or a real, by its LLVM type."""
+    """A register: an index, a real number, or LANES of either."""
 
     __slots__ = ("register", "tracer")
 
@@ -76,12 +98,22 @@ class Value:
         self.tracer, self.register = tracer, register
 
     @property
+    def is_vector(self) -> bool:
+        return isinstance(self.register.type, ir.VectorType)
+
+    @property
     def is_real(self) -> bool:
-        return not isinstance(self.register.type, ir.IntType)
+        kind = self.register.type
+        return not isinstance(kind.element if self.is_vector else kind, ir.IntType)
+
+    def _pair(self, other: Any) -> tuple[Any, Any]:
+        if isinstance(other, Value) and other.is_vector and not self.is_vector:
+            return self.tracer.filled(self).register, other.register
+        return self.register, self.tracer.lift(other, self.register.type)
 
     def _binary(self, other: Any, real: str, whole: str, swapped: bool = False) -> Value:
         builder = self.tracer.builder
-        a, b = self.register, self.tracer.lift(other, self.register.type)
+        a, b = self._pair(other)
         if swapped:
             a, b = b, a
         if self.is_real:
@@ -113,53 +145,77 @@ class Value:
     def __lshift__(self, bits: int) -> Value:
         return self._binary(bits, "", "shl")
 
+    def __rshift__(self, bits: int) -> Value:
+        return self._binary(bits, "", "lshr")
+
     def __and__(self, bits: int) -> Value:
         return self._binary(bits, "", "and_")
 
     def compare(self, sign: str, other: Any) -> Value:
-        builder, b = self.tracer.builder, self.tracer.lift(other, self.register.type)
+        builder = self.tracer.builder
+        a, b = self._pair(other)
         if self.is_real:
-            return Value(self.tracer, builder.fcmp_ordered(sign, self.register, b))
-        return Value(self.tracer, builder.icmp_signed(sign, self.register, b))
+            return Value(self.tracer, builder.fcmp_ordered(sign, a, b))
+        return Value(self.tracer, builder.icmp_signed(sign, a, b))
 
-    def select(self, yes: Value, no: Value) -> Value:
+    def select(self, yes: Any, no: Any) -> Value:
         """yes where this condition holds, else no; no branch."""
-        return Value(
-            self.tracer, self.tracer.builder.select(self.register, yes.register, no.register)
-        )
+        kind = _vector(self.tracer.real)
+        a, b = (self.tracer.lift(x, kind) for x in (yes, no))
+        return Value(self.tracer, self.tracer.builder.select(self.register, a, b))
 
     def bits(self) -> Value:
-        """The same bits as a whole number."""
-        word = ir.IntType(64 if self.tracer.double else 32)
-        return Value(self.tracer, self._cast(word))
+        """The same bits as whole numbers."""
+        return self._cast(ir.IntType(8 * self.tracer.itemsize))
 
     def from_bits(self) -> Value:
-        return Value(self.tracer, self._cast(self.tracer.real))
+        return self._cast(self.tracer.real)
 
-    def _cast(self, to: ir.Type) -> Any:
-        return self.tracer.builder.bitcast(self.register, to)
+    def rounded_to_single(self) -> Value:
+        """The nearest numbers of single precision."""
+        if not self.tracer.double:
+            return self
+        narrow = self.tracer.builder.fptrunc(self.register, _vector(ir.FloatType()))
+        return Value(self.tracer, self.tracer.builder.fpext(narrow, _vector(self.tracer.real)))
+
+    def _cast(self, to: ir.Type) -> Value:
+        return Value(self.tracer, self.tracer.builder.bitcast(self.register, _vector(to)))
 
 
 class Accumulator:
-    """A sum that a loop carries: ``total += value``."""
+    """A sum that loops carry, lane by lane: ``total += value``."""
 
     def __init__(self, tracer: Tracer) -> None:
         self.tracer = tracer
         builder = tracer.builder
         with builder.goto_entry_block():
-            self.slot = builder.alloca(tracer.real)
-        builder.store(ir.Constant(tracer.real, 0.0), self.slot)
+            self.slot = builder.alloca(_vector(tracer.real))
+        builder.store(tracer.number(0.0).register, self.slot)
 
     def __iadd__(self, value: Value) -> Accumulator:
-        builder = self.tracer.builder
-        add: Any = builder.fadd  # takes flags, whatever its stub says
-        total = add(builder.load(self.slot), value.register, flags=self.tracer.flags)
+        builder: Any = self.tracer.builder
+        term = self.tracer.lift(value, _vector(self.tracer.real))
+        total = builder.fadd(builder.load(self.slot), term, flags=self.tracer.flags)
         builder.store(total, self.slot)
         return self
 
     @property
     def value(self) -> Value:
         return Value(self.tracer, self.tracer.builder.load(self.slot))
+
+    def over_lanes(self) -> Value:
+        """The sum over the lanes: one half is added to the other until one is left."""
+        builder: Any = self.tracer.builder
+        total, width = self.value.register, LANES
+        while width > 1:
+            width //= 2
+            kind = ir.VectorType(ir.IntType(32), width)
+            low, high = (
+                builder.shuffle_vector(total, total, ir.Constant(kind, list(range(k, k + width))))
+                for k in (0, width)
+            )
+            total = builder.fadd(low, high, flags=self.tracer.flags)
+        return Value(self.tracer, builder.extract_element(total, ir.Constant(ir.IntType(32), 0)))
 
 
 class Row:
@@ -176,31 +232,28 @@ class Row:
 
 def vocabulary(tracer: Tracer, elementary: dict[str, Callable]) -> dict[str, Any]:
     """The names that the text of a loop may use."""
-    builder = tracer.builder
+    builder: Any = tracer.builder
+    whole = _vector(tracer.real)
 
-    def load(array: ir.Value, index: Value, scope: int) -> Value:
-        pointer = builder.gep(array, [tracer.lift(index, INDEX)])
-        return Value(tracer, tracer.scoped(builder.load(pointer), scope))
+    def entry(array: ir.Value, index: Any) -> Any:
+        return builder.gep(array, [tracer.lift(index, INDEX)])
 
-    def store(array: ir.Value, index: Value, value: Value, scope: int) -> None:
-        pointer = builder.gep(array, [tracer.lift(index, INDEX)])
-        tracer.scoped(builder.store(value.register, pointer), scope)
+    def points(array: ir.Value, index: Any) -> Any:
+        return builder.bitcast(entry(array, index), whole.as_pointer())
 
-    def count(*bounds: Any) -> Iterator[Value]:
-        """A loop; it runs at least once."""
-        first, last = (0, *bounds) if len(bounds) == 1 else bounds
-        before, body = builder.block, builder.append_basic_block()
-        builder.branch(body)
-        builder.position_at_end(body)
-        index = builder.phi(INDEX)
-        index.add_incoming(ir.Constant(INDEX, first), before)
-        yield Value(tracer, index)
-        following = builder.add(index, ir.Constant(INDEX, 1))
-        index.add_incoming(following, builder.block)
-        after = builder.append_basic_block()
-        again = builder.icmp_signed("<", following, tracer.lift(last, INDEX))
-        builder.cbranch(again, body, after)
-        builder.position_at_end(after)
+    def load(array: ir.Value, index: Any) -> Value:
+        return Value(tracer, builder.load(points(array, index), align=tracer.itemsize))
+
+    def store(array: ir.Value, index: Any, value: Value) -> None:
+        builder.store(tracer.lift(value, whole), points(array, index), align=tracer.itemsize)
+
+    def uniform(array: ir.Value, index: Any) -> Value:
+        return tracer.filled(Value(tracer, builder.load(entry(array, index))))
+
+    def increase(array: ir.Value, index: Any, total: Accumulator) -> None:
+        slot = entry(array, index)
+        grown = Value(tracer, builder.load(slot)) + total.over_lanes()
+        builder.store(grown.register, slot)
 
     functions = {
         name: (lambda *a, f=function: f(tracer, *a)) for name, function in elementary.items()
@@ -209,14 +262,34 @@ def vocabulary(tracer: Tracer, elementary: dict[str, Callable]) -> dict[str, Any
         **functions,
         "load": load,
         "store": store,
-        "range": count,
+        "uniform": uniform,
+        "increase": increase,
+        "range": lambda length: _loop(tracer, length, 1),
+        "points": lambda length: _loop(tracer, length, LANES),
         "R": tracer.number,
         "accumulator": lambda: Accumulator(tracer),
         "product": lambda *a: _product(tracer, *a),
     }
 
 
-def _product(tracer: Tracer, left_transposed: bool, right_transposed: bool, m: int, n: int, k: int,
+def _loop(tracer: Tracer, length: Any, step: int) -> Iterator[Value]:
+    """A loop from 0 in steps; it runs at least once."""
+    builder: Any = tracer.builder  # its add takes flags, whatever its stub says
+    before, body = builder.block, builder.append_basic_block()
+    builder.branch(body)
+    builder.position_at_end(body)
+    index = builder.phi(INDEX)
+    index.add_incoming(ir.Constant(INDEX, 0), before)
+    yield Value(tracer, index)
+    following = builder.add(index, ir.Constant(INDEX, step), flags=("nsw",))
+    index.add_incoming(following, builder.block)
+    after = builder.append_basic_block()
+    again = builder.icmp_signed("<", following, tracer.lift(length, INDEX))
+    builder.cbranch(again, body, after)
+    builder.position_at_end(after)
+
+
+def _product(tracer: Tracer, left_transposed: bool, right_transposed: bool, m: Any, n: Any, k: Any,
              a: ir.Value, a_start: Value, lda: Any, b: ir.Value, b_start: Value, ldb: Any,
              accumulate: bool, c: ir.Value, c_start: Value, ldc: Any) -> None:  # fmt: skip
     """BLAS: C (m x n, column-major) = op(A) op(B), or += when accumulate."""
@@ -251,14 +324,13 @@ def _product(tracer: Tracer, left_transposed: bool, right_transposed: bool, m: i
 
 
 def traced(text: str, elementary: dict[str, Callable]):
-    """A numba function of the signature ``(row, at, D, U, S, O, A, eighths, stride, column,
-    segment)`` whose machine code is traced from the text; the tile is 8 * eighths points, so the
-    compiler knows that no loop over points has a remainder."""
+    """A numba function of the signature ``(row, at, D, U, S, O, A, groups, stride, column,
+    segment)`` whose machine code is traced from the text; the tile is LANES * groups points."""
     code = compile(text, "<loop>", "exec")
 
     @intrinsic
-    def call(typing_context, row, at, D, U, S, O, A, eighths, stride, column, segment):  # noqa: E741
-        signature = types.void(row, at, D, U, S, O, A, eighths, stride, column, segment)
+    def call(typing_context, row, at, D, U, S, O, A, groups, stride, column, segment):  # noqa: E741
+        signature = types.void(row, at, D, U, S, O, A, groups, stride, column, segment)
 
         def generate(context, builder, signature, args):
             real = context.get_value_type(signature.args[2].dtype)
@@ -267,7 +339,7 @@ def traced(text: str, elementary: dict[str, Callable]):
                 for t, a in zip(signature.args, args, strict=True)
                 if isinstance(t, types.Array)
             ]
-            function = _function(builder.module, text, code, real, arrays, elementary)
+            function = _function(builder.module, code, real, arrays, elementary)
             builder.call(function, [*arrays, args[1], *args[7:]])
             return context.get_dummy_value()
 
@@ -276,7 +348,7 @@ def traced(text: str, elementary: dict[str, Callable]):
     return call
 
 
-def _function(module, text: str, code, real, arrays, elementary) -> ir.Function:
+def _function(module, code, real, arrays, elementary) -> ir.Function:
     """The loop as an internal LLVM function of the module."""
     kinds = [array.type for array in arrays] + [INDEX] * 5
     function_type = ir.FunctionType(ir.VoidType(), kinds)
@@ -292,7 +364,7 @@ def _function(module, text: str, code, real, arrays, elementary) -> ir.Function:
     namespace: dict[str, Any] = dict(names)
     exec(code, namespace)  # our own text: it only calls the vocabulary
     row, *data = function.args[:6]
-    at, eighths, *rest = (Value(tracer, a) for a in function.args[6:])
-    namespace["call"](Row(tracer, row), at, *data, eighths << 3, *rest)
+    at, groups, *rest = (Value(tracer, a) for a in function.args[6:])
+    namespace["call"](Row(tracer, row), at, *data, groups * LANES, *rest)
     builder.ret_void()
     return function
