@@ -14,10 +14,9 @@ import numpy as np
 
 from pinnsolve.diff import functions as ops
 from pinnsolve.diff.graph import Node, make, substitute, topological
-from pinnsolve.diff.primitives import PRIMITIVES
+from pinnsolve.diff.primitives import BROADCAST, PRIMITIVES
 
 SINGLE = ("sign", "stop_gradient", "ones")
-BROADCAST = ("add", "multiply", "where", "less", "less_equal", "equal")
 LINEAR = ("add", "scale", "single", "cut", "reshape", "transpose", "sum_axes", "concatenate")
 
 

@@ -19,13 +19,12 @@ from pinnsolve.diff.program import (
     AbstractProgram,
     Body,
     Shares,
-    active_channels,
     channels_of,
     close_over,
     count_points,
     packed_arrays,
     program_node,
-    swept,
+    swept_loop,
     unpack,
 )
 from pinnsolve.diff.scan import Scan, has_points, node_at, require_same_state, scan
@@ -108,23 +107,11 @@ class While(AbstractProgram):
         return packed_arrays(carry, self.body.outputs[: self.carries], points)
 
     def taylor(self, node: Node, arguments: Sequence[Channels], algebra: Algebra) -> Channels:
-        active = [active_channels(channels) for channels in arguments]
-        while True:
-            new = swept(self.body, active, algebra)
-            grown = [
-                tuple(sorted({*mine, *new.outputs[k]})) if k < self.carries else mine
-                for k, mine in enumerate(active)
-            ]
-            if grown == active:
-                break
-            active = grown
+        new = swept_loop(self.body, self.carries, arguments, algebra)
         scan_once = Scan(self.body, self.carries, 0, 1)
-        as_scan, args, labels = scan_once.with_channels(
-            new.body, node, arguments, active, new.outputs
-        )
+        as_scan, args, labels = scan_once.with_channels(new, node, arguments)
         body = as_scan.body
-        by_value = dict(zip(new.body.inputs[: len(node.args)], node.args, strict=True))
-        test = self.condition.inline(list(by_value))
+        test = self.condition.inline(new.body.inputs[: len(node.args)])
         loop = While(Body(body.inputs, tuple(test)), body, as_scan.carries, self.where)
         results = unpack(loop.node(args), [o.dims for o in body.outputs])
         parts = {label: r for label, r in zip(labels, results, strict=True) if label[1]}

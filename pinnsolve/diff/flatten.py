@@ -13,7 +13,7 @@ import numpy as np
 
 from pinnsolve.diff import functions as ops
 from pinnsolve.diff.graph import Graph, Node, rebuild
-from pinnsolve.diff.primitives import PRIMITIVES, Array
+from pinnsolve.diff.primitives import BROADCAST, PRIMITIVES, Array
 from pinnsolve.errors import GraphError
 
 Flat = Mapping[Node, Node]
@@ -170,7 +170,7 @@ def _same(node: Node, flat: Flat) -> Node:
 
 
 RULES: dict[str, Callable[[Node, Flat], Node]] = {
-    **dict.fromkeys(("add", "multiply", "where", "less", "less_equal", "equal"), _broadcast),
+    **dict.fromkeys(BROADCAST, _broadcast),
     **dict.fromkeys(("cut", "concatenate", "transpose"), _move),
     **dict.fromkeys(("stack", "part", "scale", "single", "again"), _same),
     **dict.fromkeys(("sum_blocks", "join_blocks", "split_blocks"), _same),

@@ -13,9 +13,7 @@ from collections.abc import Callable
 
 from pinnsolve.diff import functions as ops
 from pinnsolve.diff.graph import Graph, Node, make, rebuild
-from pinnsolve.diff.primitives import PRIMITIVES
-
-BROADCAST = {"add", "multiply", "where", "less", "less_equal", "equal"}
+from pinnsolve.diff.primitives import BROADCAST, PRIMITIVES
 
 
 def fold(graph: Graph) -> Graph:

@@ -45,6 +45,9 @@ class Primitive:
 
 PRIMITIVES: dict[str, Primitive] = {}
 
+# Operations whose arguments broadcast entry by entry.
+BROADCAST = ("add", "multiply", "where", "less", "less_equal", "equal")
+
 
 def _row(
     name: str,

@@ -176,6 +176,23 @@ def swept(body: Body, active: Sequence[Sequence[int]], algebra: Algebra) -> Swep
     )
 
 
+def swept_loop(
+    body: Body, carries: int, arguments: Sequence[Channels], algebra: Algebra
+) -> SweptBody:
+    """The body of a loop, whose first results are its first inputs in the next step: a channel that
+    one step gives to a carry is there in the next."""
+    active = [active_channels(channels) for channels in arguments]
+    while True:
+        new = swept(body, active, algebra)
+        grown = [
+            tuple(sorted({*mine, *new.outputs[k]})) if k < carries else mine
+            for k, mine in enumerate(active)
+        ]
+        if grown == active:
+            return new
+        active = grown
+
+
 def _full(channel: Node | None, like: Node) -> Node:
     assert channel is not None
     return ops.at_points(ops.widen(channel, like.dims), like)

@@ -13,13 +13,12 @@ from typing import Any
 from pinnsolve.diff import functions as ops
 from pinnsolve.diff.control import While
 from pinnsolve.diff.graph import Node, make, rebuild, topological
-from pinnsolve.diff.primitives import PRIMITIVES
+from pinnsolve.diff.primitives import BROADCAST, PRIMITIVES
 from pinnsolve.diff.program import Body, Call
 from pinnsolve.diff.scan import Scan
 from pinnsolve.diff.trace import leaf
 from pinnsolve.errors import GraphError
 
-BROADCAST = {"add", "multiply", "where", "less", "less_equal", "equal"}
 LINEAR = {"scale", "single", "again", "cut", "reshape", "transpose", "sum_axes", "concatenate"}
 
 

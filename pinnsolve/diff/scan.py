@@ -21,14 +21,14 @@ from pinnsolve.diff.program import (
     AbstractProgram,
     Body,
     Shares,
-    active_channels,
+    SweptBody,
     channel_arguments,
     channels_of,
     close_over,
     count_points,
     packed_arrays,
     program_node,
-    swept,
+    swept_loop,
     unpack,
 )
 from pinnsolve.diff.reverse import reverse as reverse_sweep
@@ -88,56 +88,41 @@ class Scan(AbstractProgram):
         return packed_arrays([*carry, *stacked], self.body.outputs, points)
 
     def taylor(self, node: Node, arguments: Sequence[Channels], algebra: Algebra) -> Channels:
-        active = [active_channels(channels) for channels in arguments]
-        new = swept(self.body, active, algebra)
-        while True:  # a channel that one step gives to a carry is there in the next
-            grown = [
-                tuple(sorted({*mine, *new.outputs[k]})) if k < self.carries else mine
-                for k, mine in enumerate(active)
-            ]
-            if grown == active:
-                break
-            active = grown
-            new = swept(self.body, active, algebra)
-        scan, args, labels = self.with_channels(new.body, node, arguments, active, new.outputs)
+        new = swept_loop(self.body, self.carries, arguments, algebra)
+        scan, args, labels = self.with_channels(new, node, arguments)
         results = unpack(scan.node(args), scan.result_dims)
         parts = {label: r for label, r in zip(labels, results, strict=True) if label[1]}
         return channels_of(node, parts, self.result_dims, algebra.size)
 
     def with_channels(
-        self,
-        body: Body,
-        node: Node,
-        arguments: Sequence[Channels],
-        active: Sequence[Sequence[int]],
-        outputs: Sequence[Sequence[int]],
+        self, new: SweptBody, node: Node, arguments: Sequence[Channels]
     ) -> tuple[Scan, list[Node], list[tuple[int, int]]]:
         """The scan over values and channels; inputs and outputs put in the order that it wants."""
         names = [(k, 0) for k in range(len(node.args))]
-        names += [(k, q) for k, channels in enumerate(active) for q in channels]
-        values = [*node.args, *channel_arguments(arguments, active)]
+        names += [(k, q) for k, channels in enumerate(new.active) for q in channels]
+        values = [*node.args, *channel_arguments(arguments, new.active)]
         count = len(self.body.outputs)
         results = [(k, 0) for k in range(count)]
-        results += [(k, q) for k, channels in enumerate(outputs) for q in channels]
+        results += [(k, q) for k, channels in enumerate(new.outputs) for q in channels]
         zero = {
             (k, q): ops.at_points(
                 ops.constant(np.zeros(self.body.outputs[k].dims)), self.body.outputs[k]
             )
             for k in range(self.carries)
-            for q in active[k]
+            for q in new.active[k]
             if (k, q) not in results
         }  # a carry whose channel the body forgets
-        found = dict(zip(results, body.outputs, strict=True)) | zero
+        found = dict(zip(results, new.body.outputs, strict=True)) | zero
         last = self.carries + self.xs
         carries = [n for n in names if n[0] < self.carries]
         entries = [n for n in names if self.carries <= n[0] < last]
         rest = [n for n in names if n[0] >= last]
         ys = [r for r in results if r[0] >= self.carries]
-        by_name = dict(zip(names, zip(body.inputs, values, strict=True), strict=True))
+        by_name = dict(zip(names, zip(new.body.inputs, values, strict=True), strict=True))
         order = [*carries, *entries, *rest]
         inputs = tuple(by_name[n][0] for n in order)
-        new = Body(inputs, tuple(found[r] for r in [*carries, *ys]))
-        scan = Scan(new, len(carries), len(entries), self.length, self.backward)
+        body = Body(inputs, tuple(found[r] for r in [*carries, *ys]))
+        scan = Scan(body, len(carries), len(entries), self.length, self.backward)
         return scan, [by_name[n][1] for n in order], [*carries, *ys]
 
     def reverse(self, node: Node, cotangent: Node, per_point: bool) -> Shares:

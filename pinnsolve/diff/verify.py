@@ -13,14 +13,13 @@ from pinnsolve.diff.control import While
 from pinnsolve.diff.graph import SCALAR, Node, Shape, make, topological
 from pinnsolve.diff.leaves import Literal
 from pinnsolve.diff.parameters import Parameter
-from pinnsolve.diff.primitives import PRIMITIVES
+from pinnsolve.diff.primitives import BROADCAST, PRIMITIVES
 from pinnsolve.diff.program import AbstractProgram, Body, Call
 from pinnsolve.diff.scan import Scan
 from pinnsolve.errors import GraphError
 
 ENTRIES = 2**40  # of a value at all its points: more than any memory holds
 STEPS = 2**27  # of a loop: a list of so many results fills a GiB
-BROADCAST = {"add", "multiply", "where", "less", "less_equal", "equal"}
 PAIRS = {"add", "less", "less_equal", "equal"}
 ATTRIBUTES: dict[str, tuple[type, ...]] = {
     "input": (str,),
