@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from pinnsolve.devices.base import AbstractFunction, Array
-from pinnsolve.devices.cpu.kernel import BoundKernel, build_kernels, zeros
+from pinnsolve.devices.cpu.bound import BoundKernel
+from pinnsolve.devices.cpu.kernel import build_kernels, zeros
 from pinnsolve.devices.cpu.profile import profile
 from pinnsolve.devices.cpu.stages import is_varying
 from pinnsolve.devices.cpu.team import Team

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pinnsolve.devices.base import Array, NormalEquations
-from pinnsolve.devices.cpu.kernel import BoundKernel
+from pinnsolve.devices.cpu.bound import BoundKernel
 from pinnsolve.devices.cpu.team import Team
 
 JACOBIAN_COLUMNS = 1024  # rows of J that a thread holds at once

@@ -14,8 +14,9 @@ from pinnsolve.devices.base import (
     checked,
     split_rows,
 )
+from pinnsolve.devices.cpu.bound import BoundKernel
 from pinnsolve.devices.cpu.gram import JacobianChunks
-from pinnsolve.devices.cpu.kernel import BoundKernel, zeros
+from pinnsolve.devices.cpu.kernel import zeros
 from pinnsolve.devices.cpu.profile import Timing, profile
 from pinnsolve.diff.residual import PROGRAMS
 from pinnsolve.errors import DeviceError

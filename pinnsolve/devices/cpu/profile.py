@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pinnsolve.devices.cpu.bound import BoundKernel
 from pinnsolve.devices.cpu.instructions import ColumnSum, Instruction, Loop, Outer, Product
-from pinnsolve.devices.cpu.kernel import Array, BoundKernel, zeros
+from pinnsolve.devices.cpu.kernel import Array, zeros
 
 
 class Timing(NamedTuple):
