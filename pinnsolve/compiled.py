@@ -60,7 +60,7 @@ def _device(device: str | AbstractDevice) -> AbstractDevice:
         case AbstractDevice():
             return device
         case "cpu":
-            from pinnsolve.devices.cpu import CpuDevice  # numba loads on first use
+            from pinnsolve.devices.cpu import CpuDevice  # llvmlite loads on first use
 
             return CpuDevice()
         case "reference":

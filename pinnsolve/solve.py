@@ -111,7 +111,7 @@ def pick_device(
     if device == "reference":
         return ReferenceDevice()
     if device == "cpu":
-        from pinnsolve.devices.cpu import CpuDevice  # numba is imported on first use
+        from pinnsolve.devices.cpu import CpuDevice  # llvmlite is imported on first use
 
         return CpuDevice(threads or 0, precision)
     raise PinnsolveError(f"there is no device {device!r}; choose 'cpu' or 'reference'")

@@ -106,17 +106,15 @@ def product(left_t, right_t, m, n, k, a, a0, lda, b, b0, ldb, accumulate, c, c0,
 
 
 class Program:
-    """What a compiled program is to the device: ``compile`` and a call over a range of tiles."""
+    """What a compiled program is to the device: addresses and a call over a range of tiles."""
 
     def __init__(self, texts):
         self.calls = []
+        self.addresses = {text: k for k, text in enumerate(texts)}
         for text in texts:
             names = {**NAMES, "product": product}
             exec(text, names)
             self.calls.append(names["call"])
-
-    def compile(self, signature):
-        return None
 
     def __call__(self, table, first, last, groups, *rest):
         *arrays, stride, column, segment = rest

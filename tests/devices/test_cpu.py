@@ -179,7 +179,7 @@ def test_dimensions_are_no_part_of_a_program(monkeypatch, program):
 
     def record(texts, dtype, folder):
         captured.append(tuple(texts))
-        return Stub()
+        return Stub(texts)
 
     monkeypatch.setattr(kernel, "program", record)
     for dimension, width in ((10, 8), (100, 30), (1000, 8)):
@@ -209,8 +209,8 @@ def test_memory_is_linear_in_the_number_of_directions():
 class Stub:
     """In place of compiled code: only the texts are looked at."""
 
-    def compile(self, signature):
-        return None
+    def __init__(self, texts):
+        self.addresses = dict.fromkeys(texts, 0)
 
 
 def texts_of(monkeypatch, name, network, program):
@@ -219,7 +219,7 @@ def texts_of(monkeypatch, name, network, program):
 
     def record(texts, dtype, folder):
         captured.append(tuple(texts))
-        return Stub()
+        return Stub(texts)
 
     monkeypatch.setattr(kernel, "program", record)
     system = system_of(name)

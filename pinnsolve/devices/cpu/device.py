@@ -35,7 +35,7 @@ PRECISIONS = "float64", "float32"
 
 @dataclass(frozen=True)
 class CpuDevice(AbstractDevice):
-    """Generated numba kernels.
+    """Kernels generated for the machine at hand.
 
     threads: how many, all usable cores by default. precision: "float64" or "float32" (everything
     in the kernels; sums over threads and the interface stay float64).

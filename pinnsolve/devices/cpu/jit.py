@@ -1,96 +1,213 @@
-"""Text to machine code: one real file a program, named by the hash of its text.
+"""Text to machine code: every loop text is compiled once, for all programs, and kept in a file.
 
-numba caches compiled code beside real files only, so a second process starts warm. The folder name
-holds a hash of everything else the code depends on (numba and our own tracing), so nothing stale
-is ever loaded. Files are written under a temporary name and renamed; equal text is equal content,
-so two processes may write at once.
+A file is named by the hash of its text; its folder by the hash of all else that the code depends
+on: the compiler, our own tracing and the CPU. So nothing stale is ever loaded, and machines may
+share a folder. A file begins with a checksum, and is written under another name and then renamed:
+a damaged one is made anew, and processes may write at once.
 """
 
 from __future__ import annotations
 
-import importlib.util
+import ctypes
 import os
-import sys
-import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from hashlib import blake2b
+from itertools import count
 from pathlib import Path
 from typing import Any
 
-import numba
+import llvmlite
+import numpy as np
+from llvmlite import binding
 
 from pinnsolve.devices.cpu import elementary, trace
+from pinnsolve.devices.cpu.trace import GEMM, LANES
 
-HEADER = '''"""Generated: a program over tiles, in {dtype}."""
+Array = np.ndarray[Any, np.dtype[Any]]
 
-from numba import njit
+# Runs the calls of a table, row by row, for a range of tiles.
+DRIVER = f"""
+define void @{{name}}(ptr %table, i64 %rows, i64 %width, ptr %D, ptr %U, ptr %S, ptr %O, ptr %A,
+    i64 %first, i64 %last, i64 %groups, i64 %stride, i64 %column, i64 %segment) {{{{
+entry:
+  %points = mul i64 %groups, {LANES}
+  br label %tile
+tile:
+  %number = phi i64 [%first, %entry], [%next, %after]
+  %at = mul i64 %number, %points
+  %behind = sub i64 %number, %first
+  %offset = mul i64 %behind, %points
+  %place = add i64 %column, %offset
+  br label %call
+call:
+  %k = phi i64 [0, %tile], [%following, %call]
+  %cell = mul i64 %k, %width
+  %row = getelementptr i64, ptr %table, i64 %cell
+  %address = load i64, ptr %row
+  %function = inttoptr i64 %address to ptr
+  call void %function(ptr %row, ptr %D, ptr %U, ptr %S, ptr %O, ptr %A,
+      i64 %at, i64 %groups, i64 %stride, i64 %place, i64 %segment)
+  %following = add i64 %k, 1
+  %more = icmp slt i64 %following, %rows
+  br i1 %more, label %call, label %after
+after:
+  %next = add i64 %number, 1
+  %again = icmp slt i64 %next, %last
+  br i1 %again, label %tile, label %end
+end:
+  ret void
+}}}}
+"""
+CALL = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p, *[ctypes.c_int64] * 2, *[ctypes.c_void_p] * 5],
+                        *[ctypes.c_int64] * 6)  # fmt: skip
 
-from pinnsolve.devices.cpu.elementary import FUNCTIONS
-from pinnsolve.devices.cpu.trace import traced
 
-'''
+class Program:
+    """Loaded functions, and the driver that runs a table of calls for a range of tiles.
 
-DRIVER = """
+    A row ``[address, cells...]`` calls the function at that address. Neither the number of rows nor
+    any offset is part of a text, nor the tile, so networks of any depth and width and any number of
+    points share functions.
+    """
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def run(table, first, last, groups, D, U, S, O, A, stride, column, segment):
-    for number in range(first, last):
-        at = number * groups * {lanes}
-        place = column + (number - first) * groups * {lanes}
-        for step in range(table.shape[0]):
-            row = table[step]
-{branches}"""
+    def __init__(self, addresses: dict[str, int], driver: int) -> None:
+        self.addresses = addresses  # by text
+        self.driver = CALL(driver)  # other threads of Python run meanwhile
+
+    def __call__(
+        self, table: Array, first: int, last: int, groups: int, D: Array, U: Array, S: Array,
+        O: Array, A: Array, stride: int, column: int, segment: int,  # noqa: E741
+    ) -> None:  # fmt: skip
+        if len(table) and first < last:
+            arrays = (array.ctypes.data for array in (D, U, S, O, A))
+            self.driver(table.ctypes.data, *table.shape, *arrays, first, last, groups, stride,
+                        column, segment)  # fmt: skip
 
 
-def digest(text: str) -> str:
-    return blake2b(text.encode(), digest_size=10).hexdigest()
+def program(texts: Sequence[str], dtype: str, cache_folder: Path) -> Program:
+    """The functions of the loop texts, loaded from the cache or compiled now."""
+
+    def module(text: str, name: str) -> str:
+        return str(trace.trace(text, name, dtype, elementary.FUNCTIONS))
+
+    functions = _loaded(texts, dtype, module, cache_folder)
+    (driver,) = _loaded([DRIVER], "", lambda text, name: text.format(name=name), cache_folder)
+    return Program(dict(zip(texts, functions, strict=True)), driver)
+
+
+# --- machine code that is loaded -------------------------------------------------------------
+
+_ADDRESSES: dict[str, int] = {}  # of functions by name; the same in every folder
+_ENGINES: list[Any] = []  # what holds their code
+
+
+def _loaded(
+    texts: Sequence[str], dtype: str, module: Callable[[str, str], str], cache_folder: Path
+) -> list[int]:
+    """The address of the function of each text, whose LLVM module is made if need be."""
+    names = {text: "loop_" + digest(dtype, text) for text in texts}
+    missing = {text: name for text, name in names.items() if name not in _ADDRESSES}
+    if missing:
+        files = Files(cache_folder)
+        engine = _engine()
+        for text, name in missing.items():
+            code = files.read(name)
+            if code is None:
+                code = _compile(module(text, name))
+                files.write(name, code)
+            engine.add_object_file(binding.ObjectFileRef.from_data(code))
+        engine.finalize_object()
+        for name in missing.values():
+            _ADDRESSES[name] = engine.get_function_address(name)
+    return [_ADDRESSES[names[text]] for text in texts]
+
+
+def _engine() -> Any:
+    machine = _machine()
+    _ENGINES.append(binding.create_mcjit_compiler(binding.parse_assembly(""), machine))
+    return _ENGINES[-1]
+
+
+def _compile(module: str) -> bytes:
+    machine = _machine()
+    parsed = binding.parse_assembly(module)
+    passes = binding.create_pass_builder(machine, binding.create_pipeline_tuning_options(3))
+    passes.getModulePassManager().run(parsed, passes)
+    return machine.emit_object(parsed)
 
 
 @cache
-def _folder(cache_folder: Path) -> Path:
-    sources = [Path(module.__file__ or "").read_text() for module in (elementary, trace)]
-    folder = cache_folder / "kernels" / digest("\n".join([numba.__version__, *sources]))
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
+def _processor() -> tuple[str, str]:
+    """Name and features of the CPU."""
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+    for name in GEMM.values():
+        binding.add_symbol(name, _blas(name))
+    return binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten()
 
 
-_LOADED: dict[Path, Any] = {}  # one compiled program per file and process
-
-
-def program(texts: Sequence[str], dtype: str, cache_folder: Path):
-    """The driver of the distinct loop texts: runs a table of calls for a range of tiles.
-
-    Row ``[k, cells...]`` calls loop k. Neither the number of rows nor any offset is part of the
-    text, nor the tile, so networks of any depth and any number of points share one program.
-    """
-    loops = [f'loop_{k} = traced("""\n{text}""", FUNCTIONS)\n' for k, text in enumerate(texts)]
-    branches = "".join(
-        f"            {'if' if k == 0 else 'elif'} row[0] == {k}:\n"
-        f"                loop_{k}(row, at, D, U, S, O, A, groups, stride, place, segment)\n"
-        for k in range(len(texts))
+def _machine() -> Any:
+    name, features = _processor()
+    target = binding.Target.from_default_triple()
+    return target.create_target_machine(
+        cpu=name, features=features, opt=3, reloc="pic", codemodel="small", jit=True
     )
-    driver = DRIVER.format(lanes=trace.LANES, branches=branches or "            pass\n")
-    return _load(HEADER.format(dtype=dtype) + "".join(loops) + driver, cache_folder)
 
 
-def _load(text: str, cache_folder: Path):
-    path = _folder(cache_folder) / f"program_{digest(text)}.py"
-    if path not in _LOADED:
-        if not path.exists():
-            _write(path, text)
-        spec = importlib.util.spec_from_file_location(path.stem, path)
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[path.stem] = module  # numba finds the globals of cached code by this name
-        spec.loader.exec_module(module)
-        _LOADED[path] = module.run
-    return _LOADED[path]
+def _blas(name: str) -> int:
+    """The address of a function of BLAS, as scipy offers it to Cython."""
+    from scipy.linalg import cython_blas
+
+    python = ctypes.pythonapi
+    python.PyCapsule_GetName.restype = ctypes.c_char_p
+    python.PyCapsule_GetName.argtypes = [ctypes.py_object]
+    python.PyCapsule_GetPointer.restype = ctypes.c_void_p
+    python.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+    capsule = cython_blas.__pyx_capi__[name]
+    return python.PyCapsule_GetPointer(capsule, python.PyCapsule_GetName(capsule))
 
 
-def _write(path: Path, text: str) -> None:
-    handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
-    with os.fdopen(handle, "w") as file:
-        file.write(text)
-    Path(temporary).replace(path)
+# --- files -----------------------------------------------------------------------------------
+
+
+def digest(*texts: str) -> str:
+    return blake2b("\0".join(texts).encode(), digest_size=16).hexdigest()
+
+
+class Files:
+    """Machine code by name, in the folder of this compiler and this machine."""
+
+    def __init__(self, cache_folder: Path) -> None:
+        self.folder = cache_folder / "kernels" / _environment()
+
+    def read(self, name: str) -> bytes | None:
+        """None for what is not there or is damaged."""
+        try:
+            whole = (self.folder / name).read_bytes()
+        except OSError:
+            return None
+        checksum, code = whole[:CHECKSUM], whole[CHECKSUM:]
+        return code if checksum == _checksum(name, code) else None
+
+    def write(self, name: str, code: bytes) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        temporary = self.folder / f"{name}.{os.getpid()}.{next(_NUMBERS)}.tmp"
+        temporary.write_bytes(_checksum(name, code) + code)
+        temporary.replace(self.folder / name)
+
+
+CHECKSUM = 16
+_NUMBERS = count()
+
+
+def _checksum(name: str, code: bytes) -> bytes:
+    return blake2b(name.encode() + code, digest_size=CHECKSUM).digest()
+
+
+@cache
+def _environment() -> str:
+    """The hash of everything but the text that machine code depends on."""
+    sources = [Path(module.__file__ or "").read_text() for module in (elementary, trace)]
+    here = Path(__file__).read_text()
+    return digest(llvmlite.__version__, *_processor(), here, *sources)

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numba
 import numpy as np
 
 from pinnsolve.devices.cpu.buffers import allocate
@@ -37,7 +36,7 @@ class Kernel:
     stages: Stages
     lowered: Lowered
     calls: tuple[Call, ...]
-    functions: tuple[int, ...]  # which function each call runs
+    functions: tuple[int, ...]  # addresses of what the calls run
     offsets: tuple[int, ...]  # of the buffers, in points
     arena: int  # points
     layout: Layout
@@ -98,13 +97,12 @@ def build_kernels(
     dtype: str,
     cache_folder: Path,
 ) -> list[Kernel]:
-    """Lower and emit every block; one compiled program holds the loops of all."""
+    """Lower and emit every block; equal loops of all are one function."""
     stages = [cut(graph) for graph in graphs]
     lowered = [lower(s, r) for s, r in zip(stages, rows, strict=True)]
     calls = [emit(block) for block in lowered]
     texts = list(dict.fromkeys(call.text for block in calls for call in block))
-    run = compiled(program(texts, dtype, cache_folder), dtype)
-    number = {text: k for k, text in enumerate(texts)}
+    run = program(texts, dtype, cache_folder)
     kernels = []
     for s, low, block in zip(stages, lowered, calls, strict=True):
         offsets, arena = allocate(block, low.buffers)
@@ -113,7 +111,7 @@ def build_kernels(
                 s,
                 low,
                 tuple(block),
-                tuple(number[call.text] for call in block),
+                tuple(run.addresses[call.text] for call in block),
                 tuple(offsets),
                 arena,
                 layout,
@@ -124,13 +122,6 @@ def build_kernels(
             )
         )
     return kernels
-
-
-def compiled(run: Any, dtype: str) -> Any:
-    """The driver with its machine code made, or loaded from the cache, now."""
-    real = numba.from_dtype(np.dtype(dtype))[::1]
-    run.compile((numba.int64[:, ::1], *[numba.int64] * 3, *[real] * 5, *[numba.int64] * 3))
-    return run
 
 
 def _offsets(nodes: Sequence[Node], start: int = 0) -> tuple[dict[Node, int], int]:

@@ -1,9 +1,9 @@
-"""Tracing: generated loop text becomes LLVM code inside a numba function.
+"""Tracing: generated loop text becomes an LLVM function.
 
 The text of a loop is plain Python over a few names (``load``, ``store``, ``range``, arithmetic).
 Run once with the values below it writes its own LLVM function: arithmetic appends instructions and
-``range`` opens and closes a loop. numba compiles and caches the driver that calls it. (numba's own
-front end gives the same machine code for the same text, 20 times slower.)
+``range`` opens and closes a loop. (numba's front end gives the same machine code for the same text,
+20 times slower.)
 
 A value at points is a vector of LANES of them, which LLVM cuts into the registers of the machine:
 the code is the same for any tile, has no remainder, and needs no proof that operands do not
@@ -16,17 +16,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
-from numba.np.linalg import ensure_blas
 
 LANES = 8  # points of one vector; tiles are whole multiples
 FAST = ("contract", "nsz", "arcp", "reassoc")
 EXACT = ("contract", "nsz")  # where the order of operations is part of the algorithm
 INDEX = ir.IntType(64)
-
-ensure_blas()  # the matrix product's symbol is filled in by the import that this does
+GEMM = {"float64": "dgemm", "float32": "sgemm"}  # of BLAS, Fortran's way
+REAL = {"float64": ir.DoubleType(), "float32": ir.FloatType()}
 
 
 def _vector(lane: ir.Type) -> ir.VectorType:
@@ -85,8 +81,13 @@ class Tracer:
 
     def _call(self, name: str, kind: ir.Type, arguments: list[Any]) -> Value:
         function_type = ir.FunctionType(kind, [kind] * len(arguments))
-        function = cgutils.get_or_insert_function(self.builder.module, function_type, name)
-        return Value(self, self.builder.call(function, arguments))
+        return Value(self, self.builder.call(self.declared(name, function_type), arguments))
+
+    def declared(self, name: str, function_type: ir.FunctionType) -> ir.Function:
+        """A function that is defined elsewhere."""
+        module = self.builder.module
+        known = module.globals.get(name)
+        return ir.Function(module, function_type, name) if known is None else known
 
 
 class Value:
@@ -293,78 +294,53 @@ def _product(tracer: Tracer, left_transposed: bool, right_transposed: bool, m: A
              a: ir.Value, a_start: Value, lda: Any, b: ir.Value, b_start: Value, ldb: Any,
              accumulate: bool, c: ir.Value, c_start: Value, ldc: Any) -> None:  # fmt: skip
     """BLAS: C (m x n, column-major) = op(A) op(B), or += when accumulate."""
-    builder = tracer.builder
-    char, void = ir.IntType(8), ir.IntType(8).as_pointer()
+    builder: Any = tracer.builder
+    whole = ir.IntType(32)
+
+    def passed(kind: ir.Type, value: Any) -> Any:
+        with builder.goto_entry_block():
+            slot = builder.alloca(kind)
+        builder.store(value, slot)
+        return slot
+
+    def letter(transposed: bool) -> Any:
+        return passed(ir.IntType(8), ir.Constant(ir.IntType(8), ord("t" if transposed else "n")))
 
     def number(value: float) -> Any:
-        slot = cgutils.alloca_once_value(builder, ir.Constant(tracer.real, value))
-        return builder.bitcast(slot, void)
+        return passed(tracer.real, ir.Constant(tracer.real, value))
+
+    def length(value: Any) -> Any:
+        return passed(whole, builder.trunc(tracer.lift(value, INDEX), whole))
 
     def address(array: ir.Value, start: Value) -> Any:
-        return builder.bitcast(builder.gep(array, [tracer.lift(start, INDEX)]), void)
+        return builder.gep(array, [tracer.lift(start, INDEX)])
 
-    def letter(text: str) -> ir.Value:
-        return ir.Constant(char, ord(text))
-
-    whole = [tracer.lift(value, INDEX) for value in (m, n, k, lda, ldb, ldc)]
-    function_type = ir.FunctionType(
-        ir.IntType(32),
-        [char, char, char, INDEX, INDEX, INDEX, void, void, INDEX, void, INDEX, void, void, INDEX],
-    )
-    function = cgutils.get_or_insert_function(builder.module, function_type, "numba_xxgemm")
-    builder.call(
-        function,
-        [
-            letter("d" if tracer.double else "s"),
-            letter("t" if left_transposed else "n"), letter("t" if right_transposed else "n"),
-            *whole[:3], number(1.0), address(a, a_start), whole[3], address(b, b_start), whole[4],
-            number(1.0 if accumulate else 0.0), address(c, c_start), whole[5],
-        ],
-    )  # fmt: skip
+    arguments = [
+        letter(left_transposed), letter(right_transposed), length(m), length(n), length(k),
+        number(1.0), address(a, a_start), length(lda), address(b, b_start), length(ldb),
+        number(1.0 if accumulate else 0.0), address(c, c_start), length(ldc),
+    ]  # fmt: skip
+    function_type = ir.FunctionType(ir.VoidType(), [argument.type for argument in arguments])
+    name = GEMM["float64" if tracer.double else "float32"]
+    builder.call(tracer.declared(name, function_type), arguments)
 
 
-def traced(text: str, elementary: dict[str, Callable]):
-    """A numba function of the signature ``(row, at, D, U, S, O, A, groups, stride, column,
-    segment)`` whose machine code is traced from the text; the tile is LANES * groups points."""
-    code = compile(text, "<loop>", "exec")
-
-    @intrinsic
-    def call(typing_context, row, at, D, U, S, O, A, groups, stride, column, segment):  # noqa: E741
-        signature = types.void(row, at, D, U, S, O, A, groups, stride, column, segment)
-
-        def generate(context, builder, signature, args):
-            real = context.get_value_type(signature.args[2].dtype)
-            arrays = [
-                context.make_array(t)(context, builder, a).data
-                for t, a in zip(signature.args, args, strict=True)
-                if isinstance(t, types.Array)
-            ]
-            function = _function(builder.module, code, real, arrays, elementary)
-            builder.call(function, [*arrays, args[1], *args[7:]])
-            return context.get_dummy_value()
-
-        return signature, generate
-
-    return call
-
-
-def _function(module, code, real, arrays, elementary) -> ir.Function:
-    """The loop as an internal LLVM function of the module."""
-    kinds = [array.type for array in arrays] + [INDEX] * 5
-    function_type = ir.FunctionType(ir.VoidType(), kinds)
-    function = ir.Function(module, function_type, module.get_unique_name("loop"))
-    function.linkage = "internal"
-    function.attributes.add("noinline")
+def trace(text: str, name: str, dtype: str, elementary: dict[str, Callable]) -> ir.Module:
+    """The text as a function ``name(row, D, U, S, O, A, at, groups, stride, column, segment)`` in a
+    module of its own; the tile is LANES * groups points."""
+    real = REAL[dtype]
+    module = ir.Module(name)
+    kinds = [INDEX.as_pointer(), *[real.as_pointer()] * 5, *[INDEX] * 5]
+    function = ir.Function(module, ir.FunctionType(ir.VoidType(), kinds), name)
     builder = ir.IRBuilder(function.append_basic_block("entry"))
     tracer = Tracer(builder, real)
     start = builder.append_basic_block()
-    builder.branch(start)
-    builder.position_at_end(start)
-    names = vocabulary(tracer, elementary)
-    namespace: dict[str, Any] = dict(names)
-    exec(code, namespace)  # our own text: it only calls the vocabulary
-    row, *data = function.args[:6]
-    at, groups, *rest = (Value(tracer, a) for a in function.args[6:])
-    namespace["call"](Row(tracer, row), at, *data, groups * LANES, *rest)
-    builder.ret_void()
-    return function
+    with builder.goto_block(start):
+        namespace: dict[str, Any] = vocabulary(tracer, elementary)
+        exec(compile(text, "<loop>", "exec"), namespace)  # our own: it only calls the vocabulary
+        row, *data = function.args[:6]
+        at, groups, *rest = (Value(tracer, a) for a in function.args[6:])
+        namespace["call"](Row(tracer, row), at, *data, groups * LANES, *rest)
+        builder.ret_void()
+    builder.branch(start)  # all allocations are in the entry block
+    return module
