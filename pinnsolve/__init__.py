@@ -1,6 +1,7 @@
 """Partial differential equations solved with physics-informed neural networks."""
 
 from pinnsolve import diff, nets, ops
+from pinnsolve.cache import clear_cache
 from pinnsolve.compiled import jit
 from pinnsolve.exporting import export
 from pinnsolve.loading import load
@@ -26,6 +27,7 @@ __all__ = [
     "SSBroyden",
     "Solution",
     "at",
+    "clear_cache",
     "coordinates",
     "diff",
     "divergence",

@@ -15,6 +15,7 @@ PACKAGE = ROOT / "pinnsolve"
 ROWS = (
     {"errors"},
     {"options", "history"},
+    {"cache"},
     {"pde"},
     {"diff"},
     {"nets", "devices", "ops"},

@@ -1,19 +1,14 @@
-"""Text to machine code: every loop text is compiled once, for all programs, and kept in a file.
+"""Text to machine code: each loop text is a function, compiled once for all programs.
 
-A file is named by the hash of its text; its folder by the hash of all else that the code depends
-on: the compiler, our own tracing and the CPU. So nothing stale is ever loaded, and machines may
-share a folder. A file begins with a checksum, and is written under another name and then renamed:
-a damaged one is made anew, and processes may write at once.
+Machine code is kept in the cache by the digest of its text, in the folder of the digest of all else
+that it depends on: the compiler, our own tracing and the CPU. So nothing stale is ever loaded.
 """
 
 from __future__ import annotations
 
 import ctypes
-import os
 from collections.abc import Callable, Sequence
 from functools import cache
-from hashlib import blake2b
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +16,7 @@ import llvmlite
 import numpy as np
 from llvmlite import binding
 
+from pinnsolve.cache import Files, digest
 from pinnsolve.devices.cpu import elementary, trace
 from pinnsolve.devices.cpu.trace import GEMM, LANES
 
@@ -98,7 +94,8 @@ def program(texts: Sequence[str], dtype: str, cache_folder: Path) -> Program:
 
 # --- machine code that is loaded -------------------------------------------------------------
 
-_ADDRESSES: dict[str, int] = {}  # of functions by name; the same in every folder
+PREFIX = "loop_"  # of a function's name, which must not begin with a digit
+_ADDRESSES: dict[str, int] = {}  # of functions by digest, from whatever folder
 _ENGINES: list[Any] = []  # what holds their code
 
 
@@ -106,20 +103,20 @@ def _loaded(
     texts: Sequence[str], dtype: str, module: Callable[[str, str], str], cache_folder: Path
 ) -> list[int]:
     """The address of the function of each text, whose LLVM module is made if need be."""
-    names = {text: "loop_" + digest(dtype, text) for text in texts}
+    names = {text: digest(dtype, text) for text in texts}
     missing = {text: name for text, name in names.items() if name not in _ADDRESSES}
     if missing:
-        files = Files(cache_folder)
+        files = Files(cache_folder, _environment())
         engine = _engine()
         for text, name in missing.items():
             code = files.read(name)
             if code is None:
-                code = _compile(module(text, name))
+                code = _compile(module(text, PREFIX + name))
                 files.write(name, code)
             engine.add_object_file(binding.ObjectFileRef.from_data(code))
         engine.finalize_object()
         for name in missing.values():
-            _ADDRESSES[name] = engine.get_function_address(name)
+            _ADDRESSES[name] = engine.get_function_address(PREFIX + name)
     return [_ADDRESSES[names[text]] for text in texts]
 
 
@@ -157,7 +154,7 @@ def _machine() -> Any:
 
 def _blas(name: str) -> int:
     """The address of a function of BLAS, as scipy offers it to Cython."""
-    from scipy.linalg import cython_blas
+    from scipy.linalg import cython_blas  # pyright: ignore[reportAttributeAccessIssue]
 
     python = ctypes.pythonapi
     python.PyCapsule_GetName.restype = ctypes.c_char_p
@@ -168,46 +165,13 @@ def _blas(name: str) -> int:
     return python.PyCapsule_GetPointer(capsule, python.PyCapsule_GetName(capsule))
 
 
-# --- files -----------------------------------------------------------------------------------
-
-
-def digest(*texts: str) -> str:
-    return blake2b("\0".join(texts).encode(), digest_size=16).hexdigest()
-
-
-class Files:
-    """Machine code by name, in the folder of this compiler and this machine."""
-
-    def __init__(self, cache_folder: Path) -> None:
-        self.folder = cache_folder / "kernels" / _environment()
-
-    def read(self, name: str) -> bytes | None:
-        """None for what is not there or is damaged."""
-        try:
-            whole = (self.folder / name).read_bytes()
-        except OSError:
-            return None
-        checksum, code = whole[:CHECKSUM], whole[CHECKSUM:]
-        return code if checksum == _checksum(name, code) else None
-
-    def write(self, name: str, code: bytes) -> None:
-        self.folder.mkdir(parents=True, exist_ok=True)
-        temporary = self.folder / f"{name}.{os.getpid()}.{next(_NUMBERS)}.tmp"
-        temporary.write_bytes(_checksum(name, code) + code)
-        temporary.replace(self.folder / name)
-
-
-CHECKSUM = 16
-_NUMBERS = count()
-
-
-def _checksum(name: str, code: bytes) -> bytes:
-    return blake2b(name.encode() + code, digest_size=CHECKSUM).digest()
+def _environment() -> str:
+    """The digest of everything but the text that machine code depends on."""
+    return digest(llvmlite.__version__, *_processor(), *_sources())
 
 
 @cache
-def _environment() -> str:
-    """The hash of everything but the text that machine code depends on."""
-    sources = [Path(module.__file__ or "").read_text() for module in (elementary, trace)]
-    here = Path(__file__).read_text()
-    return digest(llvmlite.__version__, *_processor(), here, *sources)
+def _sources() -> tuple[str, ...]:
+    """The text of all modules that have a part in making code."""
+    files = (module.__file__ for module in (elementary, trace))
+    return tuple(Path(file or "").read_text() for file in (__file__, *files))
