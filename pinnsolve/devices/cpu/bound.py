@@ -1,17 +1,28 @@
-"""A kernel with its points: data in the order of tiles, and what is the same for all points."""
+"""Kernels with their points: data in the order of tiles, and what is the same for all points.
+
+Everything that a call does not change is laid out when points are bound: the arguments of every
+kernel, views of its vectors, the order of the few numpy calls before and after it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, partial
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
 from pinnsolve.devices.cpu.kernel import Array, Kernel, zeros
 from pinnsolve.devices.cpu.stages import depends_on_parameters, is_varying
+from pinnsolve.devices.cpu.team import Team, deal
 from pinnsolve.devices.cpu.trace import LANES
 from pinnsolve.diff.evaluate import evaluate
 from pinnsolve.diff.graph import Node, topological
+from pinnsolve.diff.straight_line import StraightLine
+
+LINE = 64  # bytes that cores exchange; what two threads write lies in different ones
+LEAVES = "parameter", "direction"
 
 
 class BoundKernel:
@@ -30,50 +41,53 @@ class BoundKernel:
         self.data = zeros(columns * self.padded, kernel.dtype).reshape(columns, self.padded)
         self._fill_data(inputs)
         self.uniform = np.zeros(kernel.uniform_size, kernel.dtype)
-        self.varying = [
-            n for n in kernel.uniform_offsets if n.primitive not in ("parameter", "direction")
+        constant = [
+            node
+            for node in kernel.uniform_offsets
+            if node.primitive not in LEAVES and not depends_on_parameters(node)
         ]
-        constant = [n for n in self.varying if not depends_on_parameters(n)]
-        self._fill_uniform(constant, evaluate(constant, {}))
-        self.varying = [n for n in self.varying if n not in constant]
-        self.leaves = {n for n in topological(self.varying) if n.primitive == "direction"}
+        for node, value in zip(constant, evaluate(constant, {}), strict=True):
+            self.place_of(node)[...] = value
+
+    # --- point data --------------------------------------------------------------------------
 
     def _fill_data(self, inputs: Mapping[str, Array]) -> None:
         nodes = [n for n in self.kernel.lowered.data if not is_varying(n)]
         for node, value in zip(nodes, evaluate(nodes, inputs), strict=True):
-            start = self.kernel.lowered.places[node].row
-            rows = self.data[start : start + node.columns]
+            rows = self._data_of(node)
             rows[:, : self.points] = value.T
             rows[:, self.points :] = rows[:, self.points - 1 : self.points]
             if _is_scale(node):
                 rows[:, self.points :] = 0
 
-    def _fill_uniform(self, nodes: Sequence[Node], values: Sequence[Array]) -> None:
-        for node, value in zip(nodes, values, strict=True):
-            start = self.kernel.uniform_offsets[node]
-            self.uniform[start : start + value.size] = value.ravel()
+    def _data_of(self, node: Node) -> Array:
+        start = self.kernel.lowered.places[node].row
+        return self.data[start : start + node.columns]
 
-    def set_parameters(self, theta: Array, direction: Array | None = None) -> None:
-        size = self.kernel.layout.size
-        self.uniform[:size] = theta
-        if direction is not None:
-            self.uniform[size : 2 * size] = direction
-        if self.varying:
-            values: dict[Any, Array] = dict(self.kernel.layout.views(theta))
-            if direction is not None:
-                views = self.kernel.layout.views(direction)
-                values |= {n: views[n.attributes[0]] for n in self.leaves}
-            self._fill_uniform(self.varying, evaluate(self.varying, values))
+    @cached_property
+    def _weights(self) -> list[Array]:
+        """Where point data of an evaluation goes; on the padding it stays 0."""
+        varying = [n for n in self.kernel.lowered.data if is_varying(n)]
+        return [self._data_of(node)[:, : self.points] for node in varying]
 
     def set_weights(self, weights: Array) -> None:
         """Point data of this evaluation, ``(residuals, points)``."""
-        for node in self.kernel.lowered.data:
-            if is_varying(node):
-                start = self.kernel.lowered.places[node].row
-                self.data[start : start + node.columns, : self.points] = weights
-                self.data[start : start + node.columns, self.points :] = 0
+        for rows in self._weights:
+            rows[...] = weights
 
-    def run(
+    def place_of(self, node: Node) -> Array:
+        """Where the kernel reads what is the same for all points."""
+        start = self.kernel.uniform_offsets[node]
+        return self.uniform[start : start + node.shape.size].reshape(node.dims)
+
+    # --- runs --------------------------------------------------------------------------------
+
+    @property
+    def cost(self) -> int:
+        """Numbers that a tile computes, up to those that stay in registers."""
+        return self.tile * max(1, sum(self.kernel.lowered.buffers))
+
+    def call(
         self,
         tiles: tuple[int, int],
         arena: Array,
@@ -83,24 +97,185 @@ class BoundKernel:
         column: int = 0,
         segment: int = 0,
         calls: slice = slice(None),
-    ) -> None:
-        """Tiles first to last, all calls or some. Row r, segment s of the first point of the first
-        tile is ``out[r * stride + column + s * segment]``."""
-        first, last = tiles
-        if first < last:
-            data = self.data.ravel()
-            self.kernel.run(
-                self.table[calls], first, last, self.tile // LANES, data, self.uniform, arena, out,
-                sums, stride, column, segment,
-            )  # fmt: skip
+    ) -> Callable[[], Any]:
+        """A call that runs tiles first to last, all calls or some. Row r, segment s of the first
+        point of the first tile is ``out[r * stride + column + s * segment]``."""
+        return partial(
+            self.kernel.run, self.table[calls], *tiles, self.tile // LANES, self.data.ravel(),
+            self.uniform, arena, out, sums, stride, column, segment,
+        )  # fmt: skip
 
-    def epilogue(self, theta: Array, sums: Array) -> dict[str, Array]:
-        """Named outputs that are the same for all points, from the sums."""
-        values: dict[Any, Array] = dict(self.kernel.layout.views(theta))
-        for node, start in self.kernel.sum_offsets.items():
-            values[node] = sums[start : start + node.shape.size].reshape(node.dims)
-        names = self.kernel.stages.epilogue
-        return dict(zip(names, evaluate(names.values(), values), strict=True))
+    def run(self, tiles: tuple[int, int], *arguments: Any, **named: Any) -> None:
+        """`call`, called."""
+        if tiles[0] < tiles[1]:
+            self.call(tiles, *arguments, **named)()
+
+
+class BlockFrame:
+    """What stands around the tiles of a block and is the same for all points.
+
+    total: its sums, read anew by each call. leaves: vectors of parameters and directions, likewise.
+    Sums that are outputs as they stand are added in long stretches; the rest is a straight line
+    that goes on from what was computed before the tiles.
+    """
+
+    def __init__(self, bound: BoundKernel, total: Array, leaves: Sequence[Array]) -> None:
+        kernel = bound.kernel
+        before = [
+            node
+            for node in kernel.uniform_offsets
+            if node.primitive not in LEAVES and depends_on_parameters(node)
+        ]
+        self._places = [bound.place_of(node) for node in before]
+        starts = {"loss": 0}
+        starts |= {f"gradient {k}": 1 + start for k, start in enumerate(kernel.layout.offsets)}
+        plain, after = [], []
+        self._results: list[slice] = []
+        for name, node in kernel.stages.epilogue.items():
+            start, size = starts[name], node.shape.size
+            if node in kernel.sum_offsets:
+                plain.append((start, kernel.sum_offsets[node], size))
+            else:
+                self._results.append(slice(start, start + size))
+                after.append(node)
+        self._stretches = [
+            (slice(place, place + size), total[start : start + size])
+            for place, start, size in _joined(sorted(plain))
+        ]
+        views = [kernel.layout.views(vector) for vector in leaves]
+        given = {
+            node: total[start : start + node.shape.size].reshape(node.dims)
+            for node, start in kernel.sum_offsets.items()
+        } | {
+            node: views[LEAVES.index(node.primitive)][node.attributes[0]]
+            for node in topological([*before, *after])
+            if node.primitive in LEAVES
+        }
+        self._line = StraightLine(given, before, after)
+
+    def before(self) -> None:
+        """Set what the kernel reads."""
+        for place, value in zip(self._places, self._line.run(0), strict=True):
+            place[...] = value
+
+    def after(self, result: Array) -> None:
+        """Add the loss, and the gradient behind it."""
+        for place, values in self._stretches:
+            part = result[place]
+            part += values
+        for place, value in zip(self._results, self._line.run(1), strict=True):
+            part = result[place]
+            part += value.ravel()
+
+
+class Frame:
+    """What stands around the tiles of all blocks: parameters in, loss and gradient out.
+
+    total: the sums of all blocks one after the other, to be filled before `after`.
+    """
+
+    def __init__(self, kernels: Sequence[BoundKernel]) -> None:
+        size = kernels[0].kernel.layout.size
+        self.spans = spans([bound.kernel.sum_size for bound in kernels])
+        self.total = np.zeros(self.spans[-1].stop)
+        # In float64, whatever the kernels compute in.
+        self._theta, self._direction = np.zeros((2, size))
+        self._thetas = [self._theta, *(b.uniform[:size] for b in kernels)]
+        self._directions = [self._direction, *(b.uniform[size : 2 * size] for b in kernels)]
+        self._blocks = [
+            BlockFrame(bound, self.total[span], (self._theta, self._direction))
+            for bound, span in zip(kernels, self.spans, strict=True)
+        ]
+
+    def before(self, theta: Array, direction: Array | None = None) -> None:
+        """Set what the kernels read."""
+        for vector in self._thetas:
+            vector[...] = theta
+        if direction is not None:
+            for vector in self._directions:
+                vector[...] = direction
+        for block in self._blocks:
+            block.before()
+
+    def after(self) -> tuple[float, Array]:
+        """The loss, 0 if the program has none, and the gradient."""
+        result = np.zeros(1 + len(self._theta))
+        for block in self._blocks:
+            block.after(result)
+        return float(result[0]), result[1:]
+
+
+def spans(sizes: Sequence[int]) -> list[slice]:
+    """Slices of these sizes, one after the other."""
+    return [slice(a, a + n) for a, n in zip(accumulate([0, *sizes]), sizes, strict=False)]
+
+
+def _joined(stretches: Sequence[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
+    """Neighbours in both vectors as one: (place, start, length)."""
+    joined: list[tuple[int, int, int]] = []
+    for place, start, length in stretches:
+        if joined and (place, start) == (joined[-1][0] + joined[-1][2], sum(joined[-1][1:])):
+            joined[-1] = (*joined[-1][:2], joined[-1][2] + length)
+        else:
+            joined.append((place, start, length))
+    return joined
+
+
+class BoundProgram:
+    """All blocks of a program at their points: rows, or sums over points.
+
+    residuals: of each block.
+    """
+
+    def __init__(
+        self,
+        kernels: Sequence[BoundKernel],
+        frame: Frame,
+        residuals: Sequence[int],
+        team: Team,
+        arenas: Sequence[Array],
+    ) -> None:
+        self.kernels, self.frame, self.team = kernels, frame, team
+        dtype = arenas[0].dtype
+        width = LINE // dtype.itemsize
+        padded = -(-frame.total.size // width) * width
+        self.sums = zeros(team.threads * padded, dtype).reshape(team.threads, padded)
+        outs = [zeros(m * b.padded, dtype) for m, b in zip(residuals, kernels, strict=True)]
+        self._rows = [
+            row[: bound.points]
+            for out, bound in zip(outs, kernels, strict=True)
+            for row in out.reshape(-1, bound.padded)
+        ]
+        dealt = deal([b.tiles for b in kernels], [b.cost for b in kernels], team.threads)
+        self.calls = [
+            [
+                bound.call(tiles, arena, out, sums[span], 0, tiles[0] * bound.tile, bound.padded)
+                for bound, tiles, out, span in zip(kernels, ranges, outs, frame.spans, strict=True)
+                if tiles[0] < tiles[1]
+            ]
+            for ranges, arena, sums in zip(dealt, arenas, self.sums, strict=True)
+        ]
+
+    def run(self, theta: Array, direction: Array | None = None) -> None:
+        self.frame.before(theta, direction)
+        self.team.run(self._part)
+
+    def _part(self, thread: int) -> None:
+        self.sums[thread].fill(0)
+        for call in self.calls[thread]:
+            call()
+
+    def rows(self) -> Array:
+        """The rows that the last run wrote: by block, residual, point."""
+        return np.concatenate(self._rows, dtype=np.float64)
+
+    def gradient(self) -> tuple[float, Array]:
+        """From the sums of the last run: the loss, if it is among them, and the gradient."""
+        total = self.frame.total
+        total[...] = self.sums[0, : total.size]
+        for sums in self.sums[1:]:
+            total += sums[: total.size]
+        return self.frame.after()
 
 
 def _is_scale(node: Node) -> bool:

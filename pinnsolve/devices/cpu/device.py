@@ -96,7 +96,7 @@ class CpuExecutable(AbstractExecutable):
         return self.kernels[name]
 
     def session(self) -> AbstractContextManager[Any]:
-        return self.team.blas.limit(limits=1, user_api="blas")
+        return self.team.session()
 
     @property
     def compile_seconds(self) -> float:

@@ -12,7 +12,7 @@ from pinnsolve.devices.cpu.bound import BoundKernel
 from pinnsolve.devices.cpu.kernel import build_kernels, zeros
 from pinnsolve.devices.cpu.profile import profile
 from pinnsolve.devices.cpu.stages import is_varying
-from pinnsolve.devices.cpu.team import Team
+from pinnsolve.devices.cpu.team import Team, deal
 from pinnsolve.diff.evaluate import evaluate
 from pinnsolve.diff.flatten import flatten
 from pinnsolve.diff.fold import fold
@@ -94,10 +94,12 @@ class CompiledSegment:
         out = np.zeros((self.width, bound.padded), self.dtype)
         sums = [np.zeros(self.kernel.sum_size, self.dtype) for _ in self.arenas]
 
+        ranges = [blocks[0] for blocks in deal([bound.tiles], [1.0], self.team.threads)]
+
         def part(thread: int) -> None:
-            first, last = self.team.share(thread, bound.tiles)
-            bound.run((first, last), self.arenas[thread], out.ravel(), sums[thread],
-                      bound.padded, first * bound.tile)  # fmt: skip
+            tiles = ranges[thread]
+            bound.run(tiles, self.arenas[thread], out.ravel(), sums[thread],
+                      bound.padded, tiles[0] * bound.tile)  # fmt: skip
 
         self.team.run(part)
         total = sum(sums[1:], sums[0].astype(float))

@@ -9,7 +9,7 @@ import numpy as np
 
 from pinnsolve.devices.base import Array, NormalEquations
 from pinnsolve.devices.cpu.bound import BoundKernel
-from pinnsolve.devices.cpu.team import Team
+from pinnsolve.devices.cpu.team import Team, deal
 
 JACOBIAN_COLUMNS = 1024  # rows of J that a thread holds at once
 
@@ -44,10 +44,11 @@ class JacobianChunks:
         is the symmetric rank update of BLAS, and lets other threads run meanwhile."""
         kernels = self.kernels
         totals: list[Array] = [np.zeros((0, 0))] * self.team.threads
+        rows = [m * bound.tile for (m, _), bound in zip(self.counts, kernels, strict=True)]
+        dealt = deal([bound.tiles for bound in kernels], rows, self.team.threads)
 
         def part(thread: int) -> None:
-            ranges = [self.team.share(thread, bound.tiles) for bound in kernels]
-            chunks = list(_chunks(kernels, self.counts, ranges))
+            chunks = list(_chunks(kernels, self.counts, dealt[thread]))
             buffer = np.empty((self.size + 1) * max((c for _, c in chunks), default=0), self.dtype)
             total = np.zeros((self.size + 1, self.size + 1))
             for chunk, columns in chunks:

@@ -14,7 +14,7 @@ from pinnsolve.devices.base import (
     checked,
     split_rows,
 )
-from pinnsolve.devices.cpu.bound import BoundKernel
+from pinnsolve.devices.cpu.bound import BoundKernel, BoundProgram, Frame
 from pinnsolve.devices.cpu.gram import JacobianChunks
 from pinnsolve.devices.cpu.kernel import zeros
 from pinnsolve.devices.cpu.profile import Timing, profile
@@ -38,6 +38,8 @@ class CpuObjective(AbstractObjective):
         self.rows = sum(m * n for m, n in self.counts)
         self.dtype = np.dtype(executable.precision)
         self.bound: dict[str, list[BoundKernel]] = {}
+        self.frames: dict[str, Frame] = {}
+        self.programs: dict[str, BoundProgram] = {}
         self.arenas: list[Array] = [np.zeros(0, self.dtype)] * executable.threads
 
     def _kernels(self, program: str) -> list[BoundKernel]:
@@ -52,82 +54,56 @@ class CpuObjective(AbstractObjective):
             need = max(b.kernel.arena * b.tile for b in self.bound[program])
             if need > self.arenas[0].size:
                 self.arenas = [zeros(need, self.dtype) for _ in self.arenas]
+                self.programs.clear()  # their calls run in the old ones
         return self.bound[program]
 
-    # --- per-point rows ----------------------------------------------------------------------
+    def _frame(self, program: str) -> Frame:
+        if program not in self.frames:
+            self.frames[program] = Frame(self._kernels(program))
+        return self.frames[program]
 
-    def _rows(self, program: str, theta: Array, direction: Array | None = None) -> Array:
-        kernels = self._kernels(program)
-        outs = [np.zeros((m, b.padded), self.dtype) for (m, _), b in
-                zip(self.counts, kernels, strict=True)]  # fmt: skip
-        for bound in kernels:
-            bound.set_parameters(theta, direction)
-        empty = np.zeros(0, self.dtype)
-
-        def part(thread: int) -> None:
-            for bound, out in zip(kernels, outs, strict=True):
-                first, last = self.executable.team.share(thread, bound.tiles)
-                bound.run((first, last), self.arenas[thread], out.ravel(), empty,
-                          0, first * bound.tile, bound.padded)  # fmt: skip
-
-        self.executable.team.run(part)
-        return np.concatenate([
-            out[:, :n].ravel() for out, (_, n) in zip(outs, self.counts, strict=True)
-        ]).astype(float, copy=False)  # fmt: skip
+    def _program(self, program: str) -> BoundProgram:
+        kernels = self._kernels(program)  # which may replace the arenas
+        if program not in self.programs:
+            self.programs[program] = BoundProgram(
+                kernels,
+                self._frame(program),
+                [m for m, _ in self.counts],
+                self.executable.team,
+                self.arenas,
+            )
+        return self.programs[program]
 
     def residuals(self, theta: Array) -> Array:
-        return self._rows("residuals", checked(theta, self.size, "theta"))
+        program = self._program("residuals")
+        program.run(checked(theta, self.size, "theta"))
+        return program.rows()
 
     def jvp(self, theta: Array, direction: Array) -> Array:
-        theta = checked(theta, self.size, "theta")
-        return self._rows("tangent", theta, checked(direction, self.size, "direction"))
-
-    # --- sums over points --------------------------------------------------------------------
-
-    def _sums(self, program: str, theta: Array) -> tuple[float, Array]:
-        kernels = self._kernels(program)
-        for bound in kernels:
-            bound.set_parameters(theta)
-        threads = self.executable.threads
-        sums = [[np.zeros(b.kernel.sum_size, self.dtype) for b in kernels] for _ in range(threads)]
-        empty = np.zeros(0, self.dtype)
-
-        def part(thread: int) -> None:
-            for bound, total in zip(kernels, sums[thread], strict=True):
-                first, last = self.executable.team.share(thread, bound.tiles)
-                bound.run((first, last), self.arenas[thread], empty, total)
-
-        self.executable.team.run(part)
-        loss, gradient = 0.0, np.zeros(self.size)
-        for k, bound in enumerate(kernels):
-            total = sum((s[k] for s in sums), np.zeros(bound.kernel.sum_size))
-            outputs = bound.epilogue(theta, total)
-            loss += float(outputs["loss"].item()) if "loss" in outputs else 0.0
-            for p, (start, size) in enumerate(
-                zip(self.layout.offsets, self.layout.sizes, strict=True)
-            ):
-                if f"gradient {p}" in outputs:
-                    gradient[start : start + size] += outputs[f"gradient {p}"].ravel()
-        return loss, gradient
+        program = self._program("tangent")
+        program.run(checked(theta, self.size, "theta"), checked(direction, self.size, "direction"))
+        return program.rows()
 
     def loss_gradient(self, theta: Array) -> tuple[float, Array]:
-        return self._sums("gradient", checked(theta, self.size, "theta"))
+        program = self._program("gradient")
+        program.run(checked(theta, self.size, "theta"))
+        return program.gradient()
 
     def vjp(self, theta: Array, weights: Array) -> Array:
+        program = self._program("transposed")
         theta = checked(theta, self.size, "theta")
         weights = checked(weights, self.rows, "weights")
-        for bound, part in zip(
-            self._kernels("transposed"), split_rows(weights, self.counts), strict=True
-        ):
+        parts = split_rows(weights, self.counts)
+        for bound, part in zip(program.kernels, parts, strict=True):
             bound.set_weights(part)
-        return self._sums("transposed", theta)[1]
+        program.run(theta)
+        return program.gradient()[1]
 
     # --- least squares -----------------------------------------------------------------------
 
     def _chunks(self, theta: Array) -> JacobianChunks:
         kernels = self._kernels("jacobian")
-        for bound in kernels:
-            bound.set_parameters(checked(theta, self.size, "theta"))
+        self._frame("jacobian").before(checked(theta, self.size, "theta"))
         return JacobianChunks(kernels, self.counts, self.size, self.executable.team, self.arenas)
 
     def normal_equations(self, theta: Array) -> NormalEquations:
@@ -146,8 +122,7 @@ class CpuObjective(AbstractObjective):
             raise DeviceError(f"there is no program {program!r}: {', '.join(PROGRAMS)}")
         theta = checked(theta, self.size, "theta")
         kernels = self._kernels(program)
-        for bound in kernels:
-            bound.set_parameters(theta, np.ones(self.size) if program == "tangent" else None)
+        self._frame(program).before(theta, np.ones(self.size) if program == "tangent" else None)
         height = self.size + 1 if program == "jacobian" else 1
         with self.executable.session():
             return profile(kernels, [m for m, _ in self.counts], height, repeats)
