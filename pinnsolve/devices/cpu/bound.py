@@ -7,7 +7,7 @@ kernel, views of its vectors, the order of the few numpy calls before and after 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import accumulate
 from typing import Any
 
@@ -100,8 +100,8 @@ class BoundKernel:
     ) -> Callable[[], Any]:
         """A call that runs tiles first to last, all calls or some. Row r, segment s of the first
         point of the first tile is ``out[r * stride + column + s * segment]``."""
-        return partial(
-            self.kernel.run, self.table[calls], *tiles, self.tile // LANES, self.data.ravel(),
+        return self.kernel.run.prepared(
+            self.table[calls], *tiles, self.tile // LANES, self.data.ravel(),
             self.uniform, arena, out, sums, stride, column, segment,
         )  # fmt: skip
 

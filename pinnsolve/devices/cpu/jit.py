@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -71,14 +71,20 @@ class Program:
         self.addresses = addresses  # by text
         self.driver = CALL(driver)  # other threads of Python run meanwhile
 
-    def __call__(
+    def prepared(
         self, table: Array, first: int, last: int, groups: int, D: Array, U: Array, S: Array,
         O: Array, A: Array, stride: int, column: int, segment: int,  # noqa: E741
-    ) -> None:  # fmt: skip
-        if len(table) and first < last:
-            arrays = (array.ctypes.data for array in (D, U, S, O, A))
-            self.driver(table.ctypes.data, *table.shape, *arrays, first, last, groups, stride,
-                        column, segment)  # fmt: skip
+    ) -> Callable[[], None]:  # fmt: skip
+        """A run without arguments: addresses are taken now, and their arrays kept with them."""
+        if not len(table) or first >= last:
+            return lambda: None
+        start, *others = (a.ctypes.data_as(ctypes.c_void_p) for a in (table, D, U, S, O, A))
+        return partial(self.driver, start, *table.shape, *others, first, last, groups, stride,
+                       column, segment)  # fmt: skip
+
+    def __call__(self, *arguments: Any) -> None:
+        """A run; arguments as `prepared` has them."""
+        self.prepared(*arguments)()
 
 
 def program(texts: Sequence[str], dtype: str, cache_folder: Path) -> Program:
