@@ -16,7 +16,6 @@ import numpy as np
 from pinnsolve.devices.cpu.kernel import Array, Kernel, zeros
 from pinnsolve.devices.cpu.stages import depends_on_parameters, is_varying
 from pinnsolve.devices.cpu.team import Team, deal
-from pinnsolve.devices.cpu.trace import LANES
 from pinnsolve.diff.evaluate import evaluate
 from pinnsolve.diff.graph import Node, topological
 from pinnsolve.diff.straight_line import StraightLine
@@ -101,7 +100,7 @@ class BoundKernel:
         """A call that runs tiles first to last, all calls or some. Row r, segment s of the first
         point of the first tile is ``out[r * stride + column + s * segment]``."""
         return self.kernel.run.prepared(
-            self.table[calls], *tiles, self.tile // LANES, self.data.ravel(),
+            self.table[calls], *tiles, self.tile, self.data.ravel(),
             self.uniform, arena, out, sums, stride, column, segment,
         )  # fmt: skip
 

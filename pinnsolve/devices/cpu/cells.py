@@ -11,7 +11,7 @@ from pinnsolve.devices.cpu.instructions import Place, Rows
 # ("D", Place), ("S", Place), ("O", Rows): three cells; ("U", node), ("A", node), ("N", number): one
 Operand = tuple[str, Any]
 
-HEADER = "def call(row, at, D, U, S, O, A, tile, stride, column, segment):"
+ARGUMENTS = "(row, at, D, U, S, O, A, tile, stride, column, segment)"
 
 
 @dataclass(frozen=True)
@@ -86,8 +86,9 @@ class Cells:
         self.names[operand] = k
         return k
 
-    def call(self, body: Iterable[str]) -> Call:
-        lines = [HEADER, *indented([*self.lines, *body])]
+    def call(self, body: Iterable[str], name: str = "call") -> Call:
+        """The function of a name (which says how long its vectors are) around the body."""
+        lines = [f"def {name}{ARGUMENTS}:", *indented([*self.lines, *body])]
         reads, writes = (tuple(dict.fromkeys(b)) for b in (self.reads, self.writes))
         return Call("\n".join(lines) + "\n", tuple(self.operands), reads, writes)
 

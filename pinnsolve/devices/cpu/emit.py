@@ -20,6 +20,7 @@ from pinnsolve.devices.cpu.instructions import (
     place_of,
 )
 from pinnsolve.devices.cpu.loops import loop_call
+from pinnsolve.devices.cpu.products import product_call
 from pinnsolve.diff.graph import Node
 from pinnsolve.diff.leaves import entry_of
 
@@ -34,37 +35,11 @@ def _emit(instruction: Instruction, lowered: Lowered) -> Call:
         case Loop():
             return loop_call(instruction, lowered)
         case Product():
-            return _product(instruction)
+            return product_call(instruction)
         case Outer():
             return _OuterText(instruction, lowered).call()
         case ColumnSum():
             return _column_sum(instruction)
-
-
-def _product(instruction: Product) -> Call:
-    """Buffers are column-major (points x features) matrices; row-major W is column-major W.T."""
-    cells = Cells()
-    node, left, right, target = (
-        instruction.node, instruction.left, instruction.right, instruction.target,
-    )  # fmt: skip
-    a = cells.place(left)
-    count = f"tile * {cells.number(max(1, node.args[0].points))}"
-    if target is not None:  # dot
-        weight = node.args[1]
-        (transposed,) = node.attributes
-        n, k = cells.number(node.columns), cells.number(node.args[0].columns)
-        b, c = cells.start("U", weight), cells.place(target, written=True)
-        return cells.call([
-            f"product(False, {not transposed}, {count}, {n}, {k}, {left.space}, p{a}, q{a}, "
-            f"U, {b}, {k if transposed else n}, False, S, p{c}, q{c})"
-        ])  # fmt: skip
-    assert right is not None
-    b, c = cells.place(right), cells.start("A", node)
-    m, n = cells.number(node.columns), cells.number(node.shape.rows)
-    return cells.call([
-        f"product(True, False, {m}, {n}, {count}, {right.space}, p{b}, q{b}, "
-        f"{left.space}, p{a}, q{a}, True, A, {c}, {m})"
-    ])  # fmt: skip
 
 
 class _OuterText:

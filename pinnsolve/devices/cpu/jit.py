@@ -18,42 +18,40 @@ from llvmlite import binding
 
 from pinnsolve.cache import Files, digest
 from pinnsolve.devices.cpu import elementary, trace
-from pinnsolve.devices.cpu.trace import GEMM, LANES
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 # Runs the calls of a table, row by row, for a range of tiles.
-DRIVER = f"""
-define void @{{name}}(ptr %table, i64 %rows, i64 %width, ptr %D, ptr %U, ptr %S, ptr %O, ptr %A,
-    i64 %first, i64 %last, i64 %groups, i64 %stride, i64 %column, i64 %segment) {{{{
+DRIVER = """
+define void @{name}(ptr %table, i64 %rows, i64 %width, ptr %D, ptr %U, ptr %S, ptr %O, ptr %A,
+    i64 %first, i64 %last, i64 %tile, i64 %stride, i64 %column, i64 %segment) {{
 entry:
-  %points = mul i64 %groups, {LANES}
-  br label %tile
-tile:
+  br label %start
+start:
   %number = phi i64 [%first, %entry], [%next, %after]
-  %at = mul i64 %number, %points
+  %at = mul i64 %number, %tile
   %behind = sub i64 %number, %first
-  %offset = mul i64 %behind, %points
+  %offset = mul i64 %behind, %tile
   %place = add i64 %column, %offset
   br label %call
 call:
-  %k = phi i64 [0, %tile], [%following, %call]
+  %k = phi i64 [0, %start], [%following, %call]
   %cell = mul i64 %k, %width
   %row = getelementptr i64, ptr %table, i64 %cell
   %address = load i64, ptr %row
   %function = inttoptr i64 %address to ptr
   call void %function(ptr %row, ptr %D, ptr %U, ptr %S, ptr %O, ptr %A,
-      i64 %at, i64 %groups, i64 %stride, i64 %place, i64 %segment)
+      i64 %at, i64 %tile, i64 %stride, i64 %place, i64 %segment)
   %following = add i64 %k, 1
   %more = icmp slt i64 %following, %rows
   br i1 %more, label %call, label %after
 after:
   %next = add i64 %number, 1
   %again = icmp slt i64 %next, %last
-  br i1 %again, label %tile, label %end
+  br i1 %again, label %start, label %end
 end:
   ret void
-}}}}
+}}
 """
 CALL = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p, *[ctypes.c_int64] * 2, *[ctypes.c_void_p] * 5],
                         *[ctypes.c_int64] * 6)  # fmt: skip
@@ -72,14 +70,14 @@ class Program:
         self.driver = CALL(driver)  # other threads of Python run meanwhile
 
     def prepared(
-        self, table: Array, first: int, last: int, groups: int, D: Array, U: Array, S: Array,
+        self, table: Array, first: int, last: int, tile: int, D: Array, U: Array, S: Array,
         O: Array, A: Array, stride: int, column: int, segment: int,  # noqa: E741
     ) -> Callable[[], None]:  # fmt: skip
         """A run without arguments: addresses are taken now, and their arrays kept with them."""
         if not len(table) or first >= last:
             return lambda: None
         start, *others = (a.ctypes.data_as(ctypes.c_void_p) for a in (table, D, U, S, O, A))
-        return partial(self.driver, start, *table.shape, *others, first, last, groups, stride,
+        return partial(self.driver, start, *table.shape, *others, first, last, tile, stride,
                        column, segment)  # fmt: skip
 
     def __call__(self, *arguments: Any) -> None:
@@ -145,8 +143,6 @@ def _processor() -> tuple[str, str]:
     """Name and features of the CPU."""
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
-    for name in GEMM.values():
-        binding.add_symbol(name, _blas(name))
     return binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten()
 
 
@@ -156,19 +152,6 @@ def _machine() -> Any:
     return target.create_target_machine(
         cpu=name, features=features, opt=3, reloc="pic", codemodel="small", jit=True
     )
-
-
-def _blas(name: str) -> int:
-    """The address of a function of BLAS, as scipy offers it to Cython."""
-    from scipy.linalg import cython_blas  # pyright: ignore[reportAttributeAccessIssue]
-
-    python = ctypes.pythonapi
-    python.PyCapsule_GetName.restype = ctypes.c_char_p
-    python.PyCapsule_GetName.argtypes = [ctypes.py_object]
-    python.PyCapsule_GetPointer.restype = ctypes.c_void_p
-    python.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
-    capsule = cython_blas.__pyx_capi__[name]
-    return python.PyCapsule_GetPointer(capsule, python.PyCapsule_GetName(capsule))
 
 
 def _environment() -> str:

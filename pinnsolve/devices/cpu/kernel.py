@@ -20,13 +20,13 @@ from pinnsolve.devices.cpu.instructions import Lowered
 from pinnsolve.devices.cpu.jit import program
 from pinnsolve.devices.cpu.lower import lower
 from pinnsolve.devices.cpu.stages import Stages, cut
-from pinnsolve.devices.cpu.trace import LANES
+from pinnsolve.devices.cpu.trace import LINE
 from pinnsolve.diff.graph import Graph, Node
 from pinnsolve.diff.parameters import Layout
 
 Array = np.ndarray[Any, np.dtype[Any]]
 ARENA = 100 * 1024  # numbers; a tile is chosen so that its buffers stay near the core
-TILES = (128, 64, 32, 16, 8)
+TILES = (128, 64, 32, 16)
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,9 @@ class Kernel:
     def tile(self, points: int, threads: int) -> int:
         """Points of a tile, whole vectors: so few that the arena stays near the core and that
         every thread has some."""
-        fitting = next((t for t in TILES if t * self.arena <= ARENA), TILES[-1])
-        return min(fitting, -(-points // (LANES * threads)) * LANES)
+        lanes = LINE // np.dtype(self.dtype).itemsize
+        fitting = next((t for t in TILES if t * self.arena <= ARENA), lanes)
+        return min(fitting, -(-points // (lanes * threads)) * lanes)
 
     def table(self, points: int, tile: int) -> Array:
         """One row a call: the function and its cells."""

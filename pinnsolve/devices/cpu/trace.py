@@ -5,9 +5,9 @@ Run once with the values below it writes its own LLVM function: arithmetic appen
 ``range`` opens and closes a loop. (numba's front end gives the same machine code for the same text,
 20 times slower.)
 
-A value at points is a vector of LANES of them, which LLVM cuts into the registers of the machine:
-the code is the same for any tile, has no remainder, and needs no proof that operands do not
-overlap. So a loop over blocks can stand inside the loop over points, with its sums in registers.
+A value at points is a vector of them, which LLVM cuts into the registers of the machine: the code
+is the same for any tile, has no remainder, and needs no proof that operands do not overlap. So a
+loop over blocks can stand inside the loop over points, with its sums in registers.
 """
 
 from __future__ import annotations
@@ -17,25 +17,37 @@ from typing import Any
 
 from llvmlite import ir
 
-LANES = 8  # points of one vector; tiles are whole multiples
+LINE = 64  # bytes of a cache line, and of the points that a loop takes at once: tiles are multiples
+VECTORS = {"call": LINE, "pairs": LINE // 2}  # bytes, by the name of the text's function
 FAST = ("contract", "nsz", "arcp", "reassoc")
 EXACT = ("contract", "nsz")  # where the order of operations is part of the algorithm
 INDEX = ir.IntType(64)
-GEMM = {"float64": "dgemm", "float32": "sgemm"}  # of BLAS, Fortran's way
-REAL = {"float64": ir.DoubleType(), "float32": ir.FloatType()}
-
-
-def _vector(lane: ir.Type) -> ir.VectorType:
-    return ir.VectorType(lane, LANES)
+# Of values at points and of their sums over points, by precision.
+REALS = {
+    "float64": (ir.DoubleType(), ir.DoubleType()),
+    "float32": (ir.FloatType(), ir.FloatType()),
+    "mixed": (ir.FloatType(), ir.DoubleType()),
+}
 
 
 class Tracer:
-    """Where instructions go: one LLVM function under construction."""
+    """Where instructions go: one LLVM function under construction.
 
-    def __init__(self, builder: ir.IRBuilder, real: ir.Type) -> None:
+    lanes: points of one vector.
+    """
+
+    def __init__(self, builder: ir.IRBuilder, real: ir.Type, size: int = LINE) -> None:
         self.builder, self.real = builder, real
         self.flags: tuple[str, ...] = FAST
         self.double = isinstance(real, ir.DoubleType)
+        self.lanes = size // self.itemsize
+
+    def vector(self, lane: ir.Type) -> ir.VectorType:
+        return ir.VectorType(lane, self.lanes)
+
+    @property
+    def reals(self) -> ir.VectorType:
+        return self.vector(self.real)
 
     @property
     def itemsize(self) -> int:
@@ -48,31 +60,31 @@ class Tracer:
             if not lanes:
                 return ir.Constant(like, value)
             number = value if isinstance(like.element, ir.IntType) else float(value)
-            return ir.Constant(like, [number] * LANES)
+            return ir.Constant(like, [number] * self.lanes)
         return self.filled(value).register if lanes and not value.is_vector else value.register
 
     def filled(self, value: Value) -> Value:
         """A number in every lane."""
-        kind = _vector(value.register.type)
+        kind = self.vector(value.register.type)
         first = self.builder.insert_element(
             ir.Constant(kind, ir.Undefined), value.register, ir.Constant(ir.IntType(32), 0)
         )
-        lanes = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
+        lanes = ir.Constant(self.vector(ir.IntType(32)), [0] * self.lanes)
         return Value(self, self.builder.shuffle_vector(first, first, lanes))
 
     def number(self, value: float) -> Value:
-        return Value(self, ir.Constant(_vector(self.real), [float(value)] * LANES))
+        return Value(self, ir.Constant(self.reals, [float(value)] * self.lanes))
 
     def intrinsic(self, name: str, *arguments: Value) -> Value:
         """A function of LLVM, on all lanes at once."""
-        suffix = f".v{LANES}f{8 * self.itemsize}"
-        return self._call(name + suffix, _vector(self.real), [a.register for a in arguments])
+        suffix = f".v{self.lanes}f{8 * self.itemsize}"
+        return self._call(name + suffix, self.reals, [a.register for a in arguments])
 
     def library(self, name: str, *arguments: Value) -> Value:
         """A function of the C library, lane by lane."""
         name = name if self.double else name + "f"
-        result: Any = ir.Constant(_vector(self.real), ir.Undefined)
-        for k in range(LANES):
+        result: Any = ir.Constant(self.reals, ir.Undefined)
+        for k in range(self.lanes):
             lane = ir.Constant(ir.IntType(32), k)
             numbers = [self.builder.extract_element(a.register, lane) for a in arguments]
             value = self._call(name, self.real, numbers)
@@ -91,7 +103,7 @@ class Tracer:
 
 
 class Value:
-    """A register: an index, a real number, or LANES of either."""
+    """A register: an index, a real number, or a vector of either."""
 
     __slots__ = ("register", "tracer")
 
@@ -161,7 +173,7 @@ class Value:
 
     def select(self, yes: Any, no: Any) -> Value:
         """yes where this condition holds, else no; no branch."""
-        kind = _vector(self.tracer.real)
+        kind = self.tracer.reals
         a, b = (self.tracer.lift(x, kind) for x in (yes, no))
         return Value(self.tracer, self.tracer.builder.select(self.register, a, b))
 
@@ -176,11 +188,13 @@ class Value:
         """The nearest numbers of single precision."""
         if not self.tracer.double:
             return self
-        narrow = self.tracer.builder.fptrunc(self.register, _vector(ir.FloatType()))
-        return Value(self.tracer, self.tracer.builder.fpext(narrow, _vector(self.tracer.real)))
+        narrow = self.tracer.builder.fptrunc(self.register, self.tracer.vector(ir.FloatType()))
+        return Value(self.tracer, self.tracer.builder.fpext(narrow, self.tracer.reals))
 
     def _cast(self, to: ir.Type) -> Value:
-        return Value(self.tracer, self.tracer.builder.bitcast(self.register, _vector(to)))
+        return Value(
+            self.tracer, self.tracer.builder.bitcast(self.register, self.tracer.vector(to))
+        )
 
 
 class Accumulator:
@@ -190,12 +204,12 @@ class Accumulator:
         self.tracer = tracer
         builder = tracer.builder
         with builder.goto_entry_block():
-            self.slot = builder.alloca(_vector(tracer.real))
+            self.slot = builder.alloca(tracer.reals)
         builder.store(tracer.number(0.0).register, self.slot)
 
     def __iadd__(self, value: Value) -> Accumulator:
         builder: Any = self.tracer.builder
-        term = self.tracer.lift(value, _vector(self.tracer.real))
+        term = self.tracer.lift(value, self.tracer.reals)
         total = builder.fadd(builder.load(self.slot), term, flags=self.tracer.flags)
         builder.store(total, self.slot)
         return self
@@ -207,7 +221,7 @@ class Accumulator:
     def over_lanes(self) -> Value:
         """The sum over the lanes: one half is added to the other until one is left."""
         builder: Any = self.tracer.builder
-        total, width = self.value.register, LANES
+        total, width = self.value.register, self.tracer.lanes
         while width > 1:
             width //= 2
             kind = ir.VectorType(ir.IntType(32), width)
@@ -234,7 +248,7 @@ class Row:
 def vocabulary(tracer: Tracer, elementary: dict[str, Callable]) -> dict[str, Any]:
     """The names that the text of a loop may use."""
     builder: Any = tracer.builder
-    whole = _vector(tracer.real)
+    whole = tracer.reals
 
     def entry(array: ir.Value, index: Any) -> Any:
         return builder.gep(array, [tracer.lift(index, INDEX)])
@@ -253,8 +267,10 @@ def vocabulary(tracer: Tracer, elementary: dict[str, Callable]) -> dict[str, Any
 
     def increase(array: ir.Value, index: Any, total: Accumulator) -> None:
         slot = entry(array, index)
-        grown = Value(tracer, builder.load(slot)) + total.over_lanes()
-        builder.store(grown.register, slot)
+        term = total.over_lanes().register
+        if term.type != slot.type.pointee:  # sums may be more precise than what they sum up
+            term = builder.fpext(term, slot.type.pointee)
+        builder.store(builder.fadd(builder.load(slot), term), slot)
 
     functions = {
         name: (lambda *a, f=function: f(tracer, *a)) for name, function in elementary.items()
@@ -266,81 +282,50 @@ def vocabulary(tracer: Tracer, elementary: dict[str, Callable]) -> dict[str, Any
         "uniform": uniform,
         "increase": increase,
         "range": lambda length: _loop(tracer, length, 1),
-        "points": lambda length: _loop(tracer, length, LANES),
+        "points": lambda length: _loop(tracer, length, tracer.lanes),
+        "perhaps": lambda length: _loop(tracer, length, 1, empty=True),
         "R": tracer.number,
         "accumulator": lambda: Accumulator(tracer),
-        "product": lambda *a: _product(tracer, *a),
     }
 
 
-def _loop(tracer: Tracer, length: Any, step: int) -> Iterator[Value]:
-    """A loop from 0 in steps; it runs at least once."""
+def _loop(tracer: Tracer, length: Any, step: int, empty: bool = False) -> Iterator[Value]:
+    """A loop from 0 in steps; it runs at least once unless it may be empty."""
     builder: Any = tracer.builder  # its add takes flags, whatever its stub says
-    before, body = builder.block, builder.append_basic_block()
-    builder.branch(body)
+    last = tracer.lift(length, INDEX)
+    before, body, after = builder.block, *(builder.append_basic_block() for _ in range(2))
+    if empty:
+        builder.cbranch(builder.icmp_signed(">", last, ir.Constant(INDEX, 0)), body, after)
+    else:
+        builder.branch(body)
     builder.position_at_end(body)
     index = builder.phi(INDEX)
     index.add_incoming(ir.Constant(INDEX, 0), before)
     yield Value(tracer, index)
     following = builder.add(index, ir.Constant(INDEX, step), flags=("nsw",))
     index.add_incoming(following, builder.block)
-    after = builder.append_basic_block()
-    again = builder.icmp_signed("<", following, tracer.lift(length, INDEX))
-    builder.cbranch(again, body, after)
+    builder.cbranch(builder.icmp_signed("<", following, last), body, after)
     builder.position_at_end(after)
 
 
-def _product(tracer: Tracer, left_transposed: bool, right_transposed: bool, m: Any, n: Any, k: Any,
-             a: ir.Value, a_start: Value, lda: Any, b: ir.Value, b_start: Value, ldb: Any,
-             accumulate: bool, c: ir.Value, c_start: Value, ldc: Any) -> None:  # fmt: skip
-    """BLAS: C (m x n, column-major) = op(A) op(B), or += when accumulate."""
-    builder: Any = tracer.builder
-    whole = ir.IntType(32)
-
-    def passed(kind: ir.Type, value: Any) -> Any:
-        with builder.goto_entry_block():
-            slot = builder.alloca(kind)
-        builder.store(value, slot)
-        return slot
-
-    def letter(transposed: bool) -> Any:
-        return passed(ir.IntType(8), ir.Constant(ir.IntType(8), ord("t" if transposed else "n")))
-
-    def number(value: float) -> Any:
-        return passed(tracer.real, ir.Constant(tracer.real, value))
-
-    def length(value: Any) -> Any:
-        return passed(whole, builder.trunc(tracer.lift(value, INDEX), whole))
-
-    def address(array: ir.Value, start: Value) -> Any:
-        return builder.gep(array, [tracer.lift(start, INDEX)])
-
-    arguments = [
-        letter(left_transposed), letter(right_transposed), length(m), length(n), length(k),
-        number(1.0), address(a, a_start), length(lda), address(b, b_start), length(ldb),
-        number(1.0 if accumulate else 0.0), address(c, c_start), length(ldc),
-    ]  # fmt: skip
-    function_type = ir.FunctionType(ir.VoidType(), [argument.type for argument in arguments])
-    name = GEMM["float64" if tracer.double else "float32"]
-    builder.call(tracer.declared(name, function_type), arguments)
-
-
-def trace(text: str, name: str, dtype: str, elementary: dict[str, Callable]) -> ir.Module:
-    """The text as a function ``name(row, D, U, S, O, A, at, groups, stride, column, segment)`` in a
-    module of its own; the tile is LANES * groups points."""
-    real = REAL[dtype]
+def trace(text: str, name: str, precision: str, elementary: dict[str, Callable]) -> ir.Module:
+    """The text as a function ``name(row, D, U, S, O, A, at, tile, stride, column, segment)`` in a
+    module of its own."""
+    real, total = REALS[precision]
     module = ir.Module(name)
-    kinds = [INDEX.as_pointer(), *[real.as_pointer()] * 5, *[INDEX] * 5]
+    kinds = [INDEX.as_pointer(), *[real.as_pointer()] * 4, total.as_pointer(), *[INDEX] * 5]
     function = ir.Function(module, ir.FunctionType(ir.VoidType(), kinds), name)
     builder = ir.IRBuilder(function.append_basic_block("entry"))
-    tracer = Tracer(builder, real)
+    code = compile(text, "<loop>", "exec")
+    (entry,) = code.co_names
+    tracer = Tracer(builder, real, VECTORS[entry])
     start = builder.append_basic_block()
     with builder.goto_block(start):
         namespace: dict[str, Any] = vocabulary(tracer, elementary)
-        exec(compile(text, "<loop>", "exec"), namespace)  # our own: it only calls the vocabulary
+        exec(code, namespace)  # our own: it only calls the vocabulary
         row, *data = function.args[:6]
-        at, groups, *rest = (Value(tracer, a) for a in function.args[6:])
-        namespace["call"](Row(tracer, row), at, *data, groups * LANES, *rest)
+        namespace[entry](Row(tracer, row), Value(tracer, function.args[6]), *data,
+                         *(Value(tracer, a) for a in function.args[7:]))  # fmt: skip
         builder.ret_void()
     builder.branch(start)  # all allocations are in the entry block
     return module
