@@ -20,7 +20,7 @@ from llvmlite import ir
 LINE = 64  # bytes of a cache line, and of the points that a loop takes at once: tiles are multiples
 VECTORS = {"call": LINE, "pairs": LINE // 2}  # bytes, by the name of the text's function
 FAST = ("contract", "nsz", "arcp", "reassoc")
-EXACT = ("contract", "nsz")  # where the order of operations is part of the algorithm
+EXACT = ("contract",)  # where the order of operations is part of the algorithm
 INDEX = ir.IntType(64)
 # Of values at points and of their sums over points, by precision.
 REALS = {
@@ -80,15 +80,52 @@ class Tracer:
         suffix = f".v{self.lanes}f{8 * self.itemsize}"
         return self._call(name + suffix, self.reals, [a.register for a in arguments])
 
+    def fused(self, a: Value, b: Value, c: Value) -> Value:
+        """a b + c, rounded once."""
+        return self.intrinsic("llvm.fma", a, b, c)
+
     def library(self, name: str, *arguments: Value) -> Value:
-        """A function of the C library, lane by lane."""
+        """A function of the C library, lane by lane; once in the module, out of the way."""
         name = name if self.double else name + "f"
+        text = f"{name}_of_{self.lanes}"
+        function = self.builder.module.globals.get(text)
+        if function is None:
+            function = self._over_lanes(name, text, len(arguments))
+        return Value(self, self.builder.call(function, [a.register for a in arguments]))
+
+    def _over_lanes(self, name: str, text: str, arity: int) -> ir.Function:
+        kinds = ir.FunctionType(self.reals, [self.reals] * arity)
+        function = ir.Function(self.builder.module, kinds, text)
+        function.linkage = "internal"
+        for attribute in ("noinline", "cold"):
+            function.attributes.add(attribute)
+        inside = Tracer(ir.IRBuilder(function.append_basic_block()), self.real)
         result: Any = ir.Constant(self.reals, ir.Undefined)
         for k in range(self.lanes):
             lane = ir.Constant(ir.IntType(32), k)
-            numbers = [self.builder.extract_element(a.register, lane) for a in arguments]
-            value = self._call(name, self.real, numbers)
-            result = self.builder.insert_element(result, value.register, lane)
+            numbers = [inside.builder.extract_element(a, lane) for a in function.args]
+            value = inside._call(name, self.real, numbers)
+            result = inside.builder.insert_element(result, value.register, lane)
+        inside.builder.ret(result)
+        return function
+
+    def guarded(self, inside: Value, usual: Value, name: str, *arguments: Value) -> Value:
+        """usual in the lanes where the condition `inside` holds, the C library's function in the
+        others: a branch that is hardly ever taken, and costs one test of all lanes together."""
+        builder: Any = self.builder
+        width = inside.register.type.count
+        lanes = builder.bitcast(inside.register, ir.IntType(width))
+        full = builder.icmp_signed("==", lanes, ir.Constant(lanes.type, -1))
+        before, rare = builder.block, builder.append_basic_block()
+        after = builder.append_basic_block()
+        builder.cbranch(full, after, rare).set_weights([1 << 20, 1])
+        builder.position_at_end(rare)
+        mended = inside.select(usual, self.library(name, *arguments))
+        builder.branch(after)
+        builder.position_at_end(after)
+        result = builder.phi(usual.register.type)
+        result.add_incoming(usual.register, before)
+        result.add_incoming(mended.register, rare)
         return Value(self, result)
 
     def _call(self, name: str, kind: ir.Type, arguments: list[Any]) -> Value:
@@ -149,6 +186,9 @@ class Value:
 
     __rmul__ = __mul__
 
+    def __neg__(self) -> Value:
+        return Value(self.tracer, self.tracer.builder.fneg(self.register))
+
     def __truediv__(self, other: Any) -> Value:
         return self._binary(other, "fdiv", "sdiv")
 
@@ -161,8 +201,14 @@ class Value:
     def __rshift__(self, bits: int) -> Value:
         return self._binary(bits, "", "lshr")
 
-    def __and__(self, bits: int) -> Value:
+    def __and__(self, bits: Any) -> Value:
         return self._binary(bits, "", "and_")
+
+    def __or__(self, bits: Any) -> Value:
+        return self._binary(bits, "", "or_")
+
+    def __xor__(self, bits: Any) -> Value:
+        return self._binary(bits, "", "xor")
 
     def compare(self, sign: str, other: Any) -> Value:
         builder = self.tracer.builder
