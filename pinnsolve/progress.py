@@ -155,10 +155,14 @@ class Progress:
             self._live = Live(console=console, auto_refresh=False, transient=False)
             self._live.start()
 
+    def is_due(self, seconds: float) -> bool:
+        """Whether a record of this training time would be shown."""
+        return self.enabled and seconds >= self._next
+
     def update(self, record: Record) -> None:
         """Show `record`, unless the last one was shown a moment ago."""
         self._last = record
-        if not self.enabled or record.seconds < self._next:
+        if not self.is_due(record.seconds):
             return
         self._recent.append(record)
         self._draw(record)

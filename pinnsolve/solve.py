@@ -28,8 +28,7 @@ from pinnsolve.progress import Limits, Progress
 from pinnsolve.solution import Solution
 
 SMALL = 4000  # parameters for which J^T J is affordable at every step
-REPORT_STEPS = 10  # steps between two looks at the held-out points
-CHECKPOINT_SECONDS = 20.0
+CHECKPOINT_SECONDS, CHECKPOINT_SHARE = 20.0, 0.01  # between two, and of the time at most
 STALLED_SECONDS, STALLED_SHARE = 30.0, 0.5
 
 
@@ -61,14 +60,17 @@ def solve(
         steps: optimizer steps at most. loss: stop below this loss.
         device: "cpu", "reference" or a device object.
         precision: "float64" or "float32" of the kernels.
-        threads: for the kernels, all usable cores by default.
+        threads: of the CPU device, at least 1; by default what ``PINNSOLVE_THREADS`` says, or else
+            all cores that the process may use. The same number gives the same results to the last
+            bit, another number the same to rounding.
         seed: of the points and the first parameters; same seed, same numbers for the same threads.
         weights: name of a residual (see `Solution.residual_names`) -> factor on its mean square; by
             default 1 for equations, 100 for initial values and 10 for other conditions.
         progress: show a progress line.
         callback: called with every history record.
-        checkpoint: a file that is written every 20 s and at the end; a run that finds it goes on
-            from there, and its limits count from the first start.
+        checkpoint: a file that is written every 20 s, or less often if that took more than 1 % of
+            the time, and at the end; a run that finds it goes on from there, and its limits count
+            from the first start.
 
     Training also stops when the held-out residual has not fallen for half of the time (and 30 s).
 
@@ -113,7 +115,7 @@ def pick_device(
     if device == "cpu":
         from pinnsolve.devices.cpu import CpuDevice  # llvmlite is imported on first use
 
-        return CpuDevice(threads or 0, precision)
+        return CpuDevice(threads, precision)
     raise PinnsolveError(f"there is no device {device!r}; choose 'cpu' or 'reference'")
 
 
@@ -187,21 +189,25 @@ class _Training:
         """The last run and why it ended."""
         executable = self.pipeline.executable
         objective = executable.bind(run.sample.blocks)
-        saved = self._seconds()
+        next_save = self._seconds() + CHECKPOINT_SECONDS
         try:
             while (reason := self._stop(run)) is None:
                 state = self.optimizer.step(objective, run.state)
                 run = replace(run, state=state, step=run.step + 1, seconds=self._seconds())
                 redraw = self._redraw_is_due(run)
-                if redraw or run.step % REPORT_STEPS == 0:
+                if redraw or self._look_is_due(run):
                     run = self._report(progress, run)
+                elif progress.is_due(run.seconds):
+                    progress.update(self._record(run, run.history[-1].losses))
                 if redraw:
                     run = self._redraw(run)
                     objective = executable.bind(run.sample.blocks)
                     run = replace(run, state=self.optimizer.rebase(objective, run.state))
-                if self.checkpoint is not None and self._seconds() > saved + CHECKPOINT_SECONDS:
+                if self.checkpoint is not None and run.seconds >= next_save:
+                    started = self._seconds()
                     save_run(self.checkpoint, run, self._identity())
-                    saved = self._seconds()
+                    cost = self._seconds() - started
+                    next_save = started + max(CHECKPOINT_SECONDS, cost / CHECKPOINT_SHARE)
             if run.history[-1].step != run.step:
                 run = self._report(progress, run)
         except KeyboardInterrupt:
@@ -209,6 +215,11 @@ class _Training:
             if run.history[-1].step != run.step:
                 run = self._look(run)
         return run, reason
+
+    def _look_is_due(self, run: Run) -> bool:
+        """By steps and not by the clock, for what is seen decides what is returned."""
+        label, steps = self.optimizer.label(run.state), self.optimizer.look_steps(run.state)
+        return run.step % steps == 0 or label != run.history[-1].stage
 
     def _redraw_is_due(self, run: Run) -> bool:
         chosen = self.collocation.settings.redraw
@@ -243,7 +254,7 @@ class _Training:
             return f"the loss is below {limits.loss:g}"
         reason = self.optimizer.done(run.state)
         if reason is None and run.best is not None:
-            idle = seconds - run.best.record.seconds
+            idle = run.history[-1].seconds - run.best.record.seconds
             if idle > max(STALLED_SECONDS, STALLED_SHARE * seconds):
                 reason = f"the held-out residual has not fallen for {idle:.0f} s"
         return reason
@@ -261,7 +272,15 @@ class _Training:
         rows = self.held_out.residuals(run.state.theta)
         shapes = [p.scale.shape[::-1] for p in self.held_out_sample.blocks]
         losses = tuple(float(r @ r) for part in split_rows(rows, shapes) for r in part)
-        record = Record(
+        record = self._record(run, losses)
+        best = run.best
+        if np.isfinite(sum(losses)) and (best is None or sum(losses) < sum(best.record.losses)):
+            best = Best(np.array(run.state.theta), record)
+        return replace(run, history=run.history.append(record), best=best)
+
+    def _record(self, run: Run, losses: tuple[float, ...]) -> Record:
+        """Of the run as it is, with these losses at the held-out points."""
+        return Record(
             step=run.step,
             seconds=self._seconds(),
             loss=float(run.state.loss),
@@ -270,10 +289,6 @@ class _Training:
             stage=self.optimizer.label(run.state),
             damping=getattr(run.state, "damping", None),
         )
-        best = run.best
-        if np.isfinite(sum(losses)) and (best is None or sum(losses) < sum(best.record.losses)):
-            best = Best(np.array(run.state.theta), record)
-        return replace(run, history=run.history.append(record), best=best)
 
     def _identity(self) -> dict[str, Any]:
         """What must agree for a checkpoint to be of this run."""

@@ -101,3 +101,12 @@ def test_the_first_record_alone_foretells_the_time_only() -> None:
     first = record(0, 0.0)
     limits = Limits(seconds=9.0, steps=5, loss=1e-9)
     assert forecast(first, first, limits) == Forecast("9 s of training", 9.0)
+
+
+def test_what_is_due_is_what_would_be_shown() -> None:
+    progress = Progress(NAMES, output=io.StringIO())
+    assert progress.is_due(0.0)
+    progress.update(record(1, 0.5))
+    assert not progress.is_due(1.4)
+    assert progress.is_due(1.5)  # the second plain line comes a second after the first
+    assert not Progress(NAMES, enabled=False).is_due(100.0)

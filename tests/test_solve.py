@@ -48,6 +48,35 @@ def test_the_same_seed_gives_the_same_numbers(heat: ps.Solution) -> None:
     assert again.history[0].loss != other.history[0].loss
 
 
+@pytest.mark.parametrize(
+    ("optimizer", "threads", "tolerance"),
+    [(ps.LevenbergMarquardt(), 2, 1e-6), (ps.Adam(), 3, 1e-9), (ps.Adam(), 40, 1e-9)],
+)
+def test_the_same_threads_give_the_same_bits_and_others_the_same_numbers(
+    optimizer, threads: int, tolerance: float
+) -> None:
+    """More than there are cores, or tiles, too. Twenty steps amplify rounding a little."""
+    settings = {"steps": 20, "optimizer": optimizer, **SMALL}
+    one, first, second = (HEAT.solve(threads=k, **settings) for k in (1, threads, threads))
+    assert [r.loss for r in first.history] == [r.loss for r in second.history]
+    assert np.array_equal(first.u(0.3, 0.7), second.u(0.3, 0.7))
+    assert first.history[-1].loss == pytest.approx(one.history[-1].loss, rel=tolerance)
+
+
+def test_looks_are_by_steps_and_at_every_change_of_stage() -> None:
+    """And where points are drawn anew, here after 20 steps of LM; never by the clock."""
+    chain = ps.Adam(steps=130) >> ps.Adam(steps=7) >> ps.LevenbergMarquardt(steps=25)
+    chain = chain >> ps.SSBroyden(steps=3)
+    solution = HEAT.solve(optimizer=chain, **SMALL)
+    stages = [(r.step, r.stage) for r in solution.history]
+    levenberg = "LevenbergMarquardt"
+    assert stages == [
+        (0, "Adam"), (100, "Adam"), (137, levenberg), (140, levenberg), (150, levenberg),
+        (157, levenberg), (160, levenberg), (162, "SSBroyden"), (165, "SSBroyden"),
+    ]  # fmt: skip
+    assert solution.optimizer == "Adam >> LevenbergMarquardt >> SSBroyden"
+
+
 def test_devices_train_alike() -> None:
     cpu = HEAT.solve(steps=6, threads=1, **SMALL)
     reference = HEAT.solve(steps=6, device="reference", **SMALL)
@@ -134,7 +163,8 @@ def test_a_killed_run_resumes_exactly(tmp_path) -> None:
         ({"seconds": -1}, "seconds must be positive"),
         ({"device": "gpu"}, "there is no device 'gpu'; choose 'cpu' or 'reference'"),
         ({"precision": "half"}, "precision must be float64 or float32"),
-        ({"threads": -2}, "threads must be positive"),
+        ({"threads": 0}, "threads must be a whole number of at least 1, not 0; leave it out"),
+        ({"threads": 1.5}, "threads must be a whole number of at least 1, not 1.5"),
     ],
 )
 def test_arguments_that_make_no_sense(arguments: dict, message: str) -> None:

@@ -103,6 +103,11 @@ class AbstractOptimizer(ABC, Generic[StateT]):
         """Steps for which one set of points serves well."""
         return 500
 
+    def look_steps(self, state: StateT) -> int:
+        """Steps between two looks at points never trained on. A look is one pass over about four
+        rows a parameter, a step that takes a gradient three passes over one or more."""
+        return 100
+
     def label(self, state: StateT) -> str:
         """The method at work, for reports."""
         return type(self).__name__

@@ -82,6 +82,9 @@ class Chain(AbstractOptimizer[ChainState]):
     def redraw_steps(self, state: ChainState) -> int:
         return self.stages[state.stage].redraw_steps(state.inner)
 
+    def look_steps(self, state: ChainState) -> int:
+        return self.stages[state.stage].look_steps(state.inner)
+
     def label(self, state: ChainState) -> str:
         return self.stages[state.stage].label(state.inner)
 

@@ -148,6 +148,10 @@ class LevenbergMarquardt(AbstractOptimizer[LevenbergMarquardtState]):
         """A step fits its points so well that the next ones have little left to learn there."""
         return 20
 
+    def look_steps(self, state: LevenbergMarquardtState) -> int:
+        """A look costs far less than J'J."""
+        return 10
+
     def _trial(self, point: Linearization, damping: float) -> tuple[Vector, float] | None:
         """The parameters and loss that `damping` leads to, or None where it is refused."""
         shift, slope = damping * point.unit, point.system.vector

@@ -37,27 +37,33 @@ PRECISIONS = "float64", "float32"
 class CpuDevice(AbstractDevice):
     """Kernels generated for the machine at hand.
 
-    threads: how many, all usable cores by default. precision: "float64" or "float32" (everything
-    in the kernels; sums over threads and the interface stay float64).
+    threads: how many, at least 1; more than there are cores or tiles is allowed. By default what
+    `Options` reads from the environment, or else all usable cores.
+    precision: "float64" or "float32" (everything in the kernels; sums over threads and the
+    interface stay float64).
     """
 
-    threads: int = 0
+    threads: int | None = None
     precision: str = "float64"
     name: str = "cpu"
 
     def __post_init__(self) -> None:
         if self.precision not in PRECISIONS:
             raise DeviceError(f"precision must be float64 or float32, not {self.precision!r}")
-        if self.threads < 0:
-            raise DeviceError(f"threads must be positive, not {self.threads}")
+        if self.threads is not None and not (isinstance(self.threads, int) and self.threads >= 1):
+            raise DeviceError(
+                f"threads must be a whole number of at least 1, not {self.threads!r}; leave it out "
+                "to use every core"
+            )
 
     def compile(self, blocks: Sequence[ResidualBlock], layout: Layout) -> CpuExecutable:
-        threads = self.threads or Options.from_environment().threads
-        return CpuExecutable(tuple(blocks), layout, threads, self.precision)
+        return CpuExecutable(tuple(blocks), layout, self._threads(), self.precision)
 
     def function(self, outputs: Sequence[Node], rewrites: bool = True) -> CpuFunction:
-        threads = self.threads or Options.from_environment().threads
-        return CpuFunction(tuple(outputs), Team(threads), self.precision, rewrites)
+        return CpuFunction(tuple(outputs), Team(self._threads()), self.precision, rewrites)
+
+    def _threads(self) -> int:
+        return Options.from_environment().threads if self.threads is None else self.threads
 
 
 @dataclass(frozen=True)
