@@ -1,6 +1,7 @@
 # Every target makes the virtual environment it needs; all that is asked for is `python3` (3.11 or newer) with venv.
 PYTHON ?= python3
 BIN := .venv/bin
+BENCHMARKS := loss_gradient derivative_orders laplacians compile_seconds
 INSTALLED := .venv/.installed
 
 .PHONY: demo test lint format accuracy bench clean
@@ -24,7 +25,7 @@ accuracy: $(INSTALLED)
 	$(BIN)/python -m pytest -m slow -v
 
 bench: $(INSTALLED)-bench
-	set -e; for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python "$$script"; done
+	set -e; for name in $(BENCHMARKS); do echo "== $$name"; $(BIN)/python -m benchmarks.$$name; done
 
 clean:
 	rm -rf .venv outputs .pytest_cache .ruff_cache .hypothesis

@@ -1,6 +1,6 @@
 """Loss and gradient of the square of d^k u / dx^k against JAX: nested jvp and jet, k = 1 .. 8.
 
-    python benchmarks/derivative_orders.py [--orders 1 2 3] [--json outputs/orders.json]
+    python -m benchmarks.derivative_orders [--orders 1 2 3] [--json outputs/orders.json]
 
 u is a tanh network of 4 layers of 50, the points are 2,000, everything is float64 on one core. Both
 sides must agree to 1e-10 before they are timed. Programs of JAX that need more than 120 s to
@@ -20,7 +20,21 @@ import numpy as np
 
 import pinnsolve as ps
 from benchmarks import peers_jax
-from benchmarks.peers_jax import COMPILE_LIMIT, Evaluation, Line, SkippedError
+from benchmarks.measure import (
+    Evaluation,
+    Line,
+    SkippedError,
+    compare,
+    fastest,
+    one_core,
+    ratio,
+    save,
+    show,
+    table,
+    text,
+)
+from benchmarks.ours import generated
+from benchmarks.peers_jax import COMPILE_LIMIT
 from pinnsolve.devices.base import ResidualBlock
 from pinnsolve.pde.system import normalize
 from pinnsolve.pipeline import Model, build, plan, represent
@@ -99,7 +113,7 @@ def case(jax: Any, order: int, repeats: int, patience: Patience) -> list[Line]:
     layout = represent(normalize(statement(order)), cell).layout
     rng = np.random.default_rng(0)
     theta, x = layout.initialize(rng), rng.uniform(-1, 1, (POINTS, 1))
-    u = peers_jax.perceptron(jax, layout)
+    u = peers_jax.flat_perceptron(jax, [p.shape for p in layout.parameters])
     peers: dict[str, Callable[[], Evaluation]] = {}
     for scheme, derivative in SCHEMES.items():
 
@@ -110,50 +124,44 @@ def case(jax: Any, order: int, repeats: int, patience: Patience) -> list[Line]:
             name = f"JAX {scheme}, {f'blocks of {block}' if block else 'all points'}"
             make = partial(peers_jax.peer, jax, name, loss, theta, x, block)
             peers[name] = partial(patience.ask, scheme, order, make)
-    ours = peers_jax.generated(partial(residual, order, cell), layout, theta, x)
-    return peers_jax.compare(ours, peers, repeats)
+    ours = generated(partial(residual, order, cell), layout, theta, x)
+    return compare(ours, peers, repeats)
 
 
 def summary(cases: list[dict[str, Any]]) -> str:
     """The table: per order ours and the faster form of each scheme."""
-    rows = [
-        " k |       milliseconds        | ratio |        nodes         |   compile seconds   ",
-        "   |    ours      jvp      jet |       |   ours     jvp    jet |  ours    jvp    jet",
-    ]
+    rows = []
     for entry in cases:
-        ours, *peers = entry["lines"]
-        best = [ours, *(_fastest([p for p in peers if scheme in p.name]) for scheme in SCHEMES)]
-        times = " ".join(_text(line.milliseconds, 8, ".2f") for line in best)
-        nodes = " ".join(_text(line.nodes, 7, "d") for line in best)
-        seconds = " ".join(_text(line.compile_seconds, 6, ".1f") for line in best)
-        ratio = _text(peers_jax.ratio(entry["lines"]), 5, ".2f")
-        rows.append(f"{entry['order']:2d} |{times} | {ratio} |{nodes} |{seconds}")
-    return "\n".join(rows)
-
-
-def _fastest(lines: list[Line]) -> Line:
-    return min(lines, key=lambda line: line.milliseconds or np.inf)
-
-
-def _text(value: float | None, width: int, form: str) -> str:
-    return format("-" if value is None else format(value, form), f">{width}")
+        lines = entry["lines"]
+        best = [lines[0], *(fastest(lines, scheme) for scheme in SCHEMES)]
+        rows.append([
+            str(entry["order"]),
+            *(text(row and row.milliseconds) for row in best),
+            text(ratio(lines)),
+            *(text(row and row.nodes, "d") for row in best),
+            *(text(row and row.compile_seconds, ".1f") for row in best),
+        ])  # fmt: skip
+    sides = ("ours", "jvp", "jet")
+    header = ["k", *(f"{s}, ms" for s in sides), "ratio", *(f"{s}, nodes" for s in sides)]
+    return table([*header, *(f"{s}, s to compile" for s in sides)], rows)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--orders", type=int, nargs="+", default=list(range(1, 9)))
     parser.add_argument("--repeats", type=int, default=11)
-    parser.add_argument("--json", type=Path, default=None)
+    parser.add_argument("--json", type=Path, default=Path("outputs/derivative_orders.json"))
     options = parser.parse_args()
+    one_core()
     jax = peers_jax.load()
     patience = Patience()
     cases: list[dict[str, Any]] = []
     for order in options.orders:
         lines = case(jax, order, options.repeats, patience)
-        peers_jax.show(f"d^{order} u / dx^{order}, {POINTS} points", lines)
+        show(f"d^{order} u / dx^{order}, {POINTS} points", lines)
         cases.append({"order": order, "lines": lines})
     print(summary(cases))
-    peers_jax.save(options.json, jax, cases)
+    save(options.json, cases)
 
 
 if __name__ == "__main__":

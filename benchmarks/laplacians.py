@@ -1,7 +1,7 @@
 """The Laplacian in 2, 10, 100 and 1,000 dimensions and the biharmonic operator in 2 and 5 against
 JAX: loss and gradient of the mean square of Delta u, or Delta^2 u.
 
-    python benchmarks/laplacians.py [--cases "Laplacian 10"] [--json outputs/laplacians.json]
+    python -m benchmarks.laplacians [--cases "Laplacian 10"] [--json outputs/laplacians.json]
 
 JAX computes them in the ways in use: nested forward sweeps along every axis, forward over reverse
 along every axis, the trace of `jax.hessian`, and for the biharmonic operator Taylor series along
@@ -25,7 +25,8 @@ import sympy
 
 import pinnsolve as ps
 from benchmarks import peers_jax
-from benchmarks.peers_jax import Evaluation, Line
+from benchmarks.measure import Evaluation, Line, compare, one_core, ratio, save, show, table, text
+from benchmarks.ours import generated
 from pinnsolve.devices.base import ResidualBlock
 from pinnsolve.diff import functions as ops
 from pinnsolve.diff.forward_laplacian import laplacian_node
@@ -172,7 +173,7 @@ def measure(jax: Any, case: Case, repeats: int) -> list[Line]:
     layout = Layout.of(network.named_parameters())
     rng = np.random.default_rng(0)
     theta, x = layout.initialize(rng), rng.uniform(-1, 1, (case.points, case.dimension))
-    u = peers_jax.perceptron(jax, layout)
+    u = peers_jax.flat_perceptron(jax, [p.shape for p in layout.parameters])
     peers: dict[str, Callable[[], Evaluation]] = {}
     for scheme, transform in schemes(jax, case.power).items():
 
@@ -184,7 +185,7 @@ def measure(jax: Any, case: Case, repeats: int) -> list[Line]:
             name = f"JAX {scheme}, {f'blocks of {block}' if block else 'all points'}"
             peers[name] = partial(peers_jax.peer, jax, name, loss, theta, x, block)
     build = partial(OURS[case.power], network, case.dimension)
-    return peers_jax.compare(peers_jax.generated(build, layout, theta, x), peers, repeats)
+    return compare(generated(build, layout, theta, x), peers, repeats)
 
 
 def main() -> None:
@@ -192,16 +193,19 @@ def main() -> None:
     names = [case.name for case in CASES]
     parser.add_argument("--cases", nargs="+", choices=names, default=names)
     parser.add_argument("--repeats", type=int, default=7)
-    parser.add_argument("--json", type=Path, default=None)
+    parser.add_argument("--json", type=Path, default=Path("outputs/laplacians.json"))
     options = parser.parse_args()
+    one_core()
     jax = peers_jax.load()
     done = []
     for case in CASES:
         if case.name in options.cases:
             lines = measure(jax, case, options.repeats)
-            peers_jax.show(f"{case.name}, {case.points} points", lines)
+            show(f"{case.name}, {case.points} points", lines)
             done.append({"case": case.name, "points": case.points, "lines": lines})
-    peers_jax.save(options.json, jax, done)
+    save(options.json, done)
+    rows = [[e["case"], text(e["lines"][0].milliseconds), text(ratio(e["lines"]))] for e in done]
+    print(f"\n{table(('operator, dimension', 'ours, ms', 'fastest of JAX / ours'), rows)}")
 
 
 if __name__ == "__main__":
