@@ -59,7 +59,7 @@ def solve(
         seconds: training time, compilation not counted; None for no limit.
         steps: optimizer steps at most. loss: stop below this loss.
         device: "cpu", "reference" or a device object.
-        precision: "float64" or "float32" of the kernels.
+        precision: "float64", "float32" or "mixed" of the kernels, see `CpuDevice`.
         threads: of the CPU device, at least 1; by default what ``PINNSOLVE_THREADS`` says, or else
             all cores that the process may use. The same number gives the same results to the last
             bit, another number the same to rounding.

@@ -309,3 +309,39 @@ def test_every_instruction_is_timed():
         assert objective.profile(theta, program, repeats=1)
     with pytest.raises(DeviceError, match="there is no program 'hessian': residuals, gradient"):
         objective.profile(theta, "hessian")
+
+
+# --- products and precisions ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("width", [5, 7, 9, 13, 19, 23, 130])
+def test_any_width(width):
+    """Widths that blocks of five and six features fill, that they do not, and that are so wide
+    that weights are transposed first."""
+    system = system_of("burgers")
+    model = represent(system, MLP(2, 1, width=width, depth=2))
+    plans = plan(system, model)
+    blocks = build(system, plans, model)[:1]
+    points, theta = points_of(system, 70)[:1], model.layout.initialize(np.random.default_rng(0))
+    found, expected = (
+        device.compile(blocks, model.layout).bind(points)
+        for device in (CpuDevice(threads=1), ReferenceDevice())
+    )
+    assert relative(found.residuals(theta), expected.residuals(theta)) <= 1e-12
+    assert relative(found.loss_gradient(theta)[1], expected.loss_gradient(theta)[1]) <= 1e-12
+
+
+def test_mixed_precision_sums_in_double():
+    """Values at points are those of single precision, and their sums add no error of it."""
+    points, theta = points_of(case("burgers").system, 40_000), case("burgers").theta()
+    single, mixed = (
+        executable_of("burgers", precision=p).bind(points) for p in ("float32", "mixed")
+    )
+    rows = mixed.residuals(theta)
+    assert np.array_equal(rows, single.residuals(theta))
+    exact = float(np.sum(np.square(rows)))
+    errors = [abs(o.loss_gradient(theta)[0] - exact) / exact for o in (mixed, single)]
+    assert errors[0] < 5e-8 < errors[1]
+    reference = ReferenceDevice().compile(case("burgers").blocks, case("burgers").layout)
+    expected = reference.bind(points).loss_gradient(theta)[1]
+    assert relative(mixed.loss_gradient(theta)[1], expected) < 1e-5

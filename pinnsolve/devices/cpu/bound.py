@@ -16,11 +16,11 @@ import numpy as np
 from pinnsolve.devices.cpu.kernel import Array, Kernel, zeros
 from pinnsolve.devices.cpu.stages import depends_on_parameters, is_varying
 from pinnsolve.devices.cpu.team import Team, deal
+from pinnsolve.devices.cpu.trace import LINE
 from pinnsolve.diff.evaluate import evaluate
 from pinnsolve.diff.graph import Node, topological
 from pinnsolve.diff.straight_line import StraightLine
 
-LINE = 64  # bytes that cores exchange; what two threads write lies in different ones
 LEAVES = "parameter", "direction"
 
 
@@ -37,9 +37,11 @@ class BoundKernel:
         self.padded = self.tiles * self.tile
         self.table = kernel.table(self.padded, self.tile)
         columns = sum(n.columns for n in kernel.lowered.data)
-        self.data = zeros(columns * self.padded, kernel.dtype).reshape(columns, self.padded)
+        self.data = zeros(columns * self.padded, kernel.precision.values).reshape(
+            columns, self.padded
+        )
         self._fill_data(inputs)
-        self.uniform = np.zeros(kernel.uniform_size, kernel.dtype)
+        self.uniform = np.zeros(kernel.uniform_size, kernel.precision.values)
         constant = [
             node
             for node in kernel.uniform_offsets
@@ -235,11 +237,13 @@ class BoundProgram:
         arenas: Sequence[Array],
     ) -> None:
         self.kernels, self.frame, self.team = kernels, frame, team
-        dtype = arenas[0].dtype
-        width = LINE // dtype.itemsize
+        precision = kernels[0].kernel.precision
+        width = LINE // precision.sums.itemsize
         padded = -(-frame.total.size // width) * width
-        self.sums = zeros(team.threads * padded, dtype).reshape(team.threads, padded)
-        outs = [zeros(m * b.padded, dtype) for m, b in zip(residuals, kernels, strict=True)]
+        self.sums = zeros(team.threads * padded, precision.sums).reshape(team.threads, padded)
+        outs = [
+            zeros(m * b.padded, precision.values) for m, b in zip(residuals, kernels, strict=True)
+        ]
         self._rows = [
             row[: bound.points]
             for out, bound in zip(outs, kernels, strict=True)

@@ -19,18 +19,18 @@ from pinnsolve.devices.base import (
 from pinnsolve.devices.cpu.function import CpuFunction
 from pinnsolve.devices.cpu.kernel import Kernel, build_kernels
 from pinnsolve.devices.cpu.objective import CpuObjective
+from pinnsolve.devices.cpu.precision import PRECISIONS
 from pinnsolve.devices.cpu.team import Team
+from pinnsolve.devices.cpu.weights import transposed_weights
 from pinnsolve.diff.flatten import flatten
 from pinnsolve.diff.fold import fold
-from pinnsolve.diff.graph import Node
+from pinnsolve.diff.graph import Graph, Node
 from pinnsolve.diff.parameters import Layout
 from pinnsolve.diff.residual import PROGRAMS
 from pinnsolve.diff.rewrite import rewrite
 from pinnsolve.diff.rotate import rotate
 from pinnsolve.errors import DeviceError
 from pinnsolve.options import Options
-
-PRECISIONS = "float64", "float32"
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,9 @@ class CpuDevice(AbstractDevice):
 
     threads: how many, at least 1; more than there are cores or tiles is allowed. By default what
     `Options` reads from the environment, or else all usable cores.
-    precision: "float64" or "float32" (everything in the kernels; sums over threads and the
-    interface stay float64).
+    precision: "float64", "float32" (everything in the kernels) or "mixed" (values at points and
+    products in float32, sums over points in float64). What is not at points, sums over threads and
+    the interface are float64 in all.
     """
 
     threads: int | None = None
@@ -49,7 +50,7 @@ class CpuDevice(AbstractDevice):
 
     def __post_init__(self) -> None:
         if self.precision not in PRECISIONS:
-            raise DeviceError(f"precision must be float64 or float32, not {self.precision!r}")
+            raise DeviceError(f"precision must be {', '.join(PRECISIONS)}, not {self.precision!r}")
         if self.threads is not None and not (isinstance(self.threads, int) and self.threads >= 1):
             raise DeviceError(
                 f"threads must be a whole number of at least 1, not {self.threads!r}; leave it out "
@@ -89,10 +90,7 @@ class CpuExecutable(AbstractExecutable):
             nodes = [p.node for p in self.layout.parameters]
             start = time.perf_counter()
             self.kernels[name] = build_kernels(
-                [
-                    rewrite(flatten(fold(rotate(PROGRAMS[name](block.residuals, nodes)))))
-                    for block in self.blocks
-                ],
+                [_lowered(PROGRAMS[name](block.residuals, nodes)) for block in self.blocks],
                 [self._rows(name, len(block.residuals)) for block in self.blocks],
                 self.layout,
                 self.precision,
@@ -116,3 +114,7 @@ class CpuExecutable(AbstractExecutable):
             for k, start in enumerate(self.layout.offsets):
                 rows[f"jacobian {j} {k}"] = (start, j)
         return rows
+
+
+def _lowered(graph: Graph) -> Graph:
+    return transposed_weights(rewrite(flatten(fold(rotate(graph)))))

@@ -13,6 +13,7 @@ from pinnsolve.devices.cpu.kernel import build_kernels, zeros
 from pinnsolve.devices.cpu.profile import profile
 from pinnsolve.devices.cpu.stages import is_varying
 from pinnsolve.devices.cpu.team import Team, deal
+from pinnsolve.devices.cpu.weights import transposed_weights
 from pinnsolve.diff.evaluate import evaluate
 from pinnsolve.diff.flatten import flatten
 from pinnsolve.diff.fold import fold
@@ -65,7 +66,7 @@ class CompiledSegment:
     def __init__(self, segment: Segment, team: Team, precision: str, rewrites: bool) -> None:
         self.segment, self.team = segment, team
         graph = flatten(fold(rotate(segment.graph) if rewrites else segment.graph))
-        graph = rewrite(graph) if rewrites else graph
+        graph = transposed_weights(rewrite(graph)) if rewrites else graph
         self.rows: dict[str, tuple[int, int]] = {}
         width = 0
         for name, node in graph.outputs.items():
@@ -76,11 +77,12 @@ class CompiledSegment:
         (kernel,) = build_kernels(
             [graph], [self.rows], NO_PARAMETERS, precision, Options.from_environment().cache
         )
-        self.kernel, self.dtype = kernel, np.dtype(precision)
+        self.kernel = kernel
         mask = {MASK: np.ones((segment.count, 1))}
         self.bound = BoundKernel(kernel, mask, segment.count, team.threads)
         self.arenas = [
-            zeros(kernel.arena * self.bound.tile, self.dtype) for _ in range(team.threads)
+            zeros(kernel.arena * self.bound.tile, kernel.precision.values)
+            for _ in range(team.threads)
         ]
 
     def run(self, known: dict[Node, Array]) -> None:
@@ -91,8 +93,8 @@ class CompiledSegment:
         points = {leaf.attributes[0]: values[node] for node, leaf in segment.points.items()}
         leaves = {leaf: values[node] for node, leaf in segment.uniform.items()}
         self._fill(points, leaves)
-        out = np.zeros((self.width, bound.padded), self.dtype)
-        sums = [np.zeros(self.kernel.sum_size, self.dtype) for _ in self.arenas]
+        out = np.zeros((self.width, bound.padded), self.kernel.precision.values)
+        sums = [np.zeros(self.kernel.sum_size, self.kernel.precision.sums) for _ in self.arenas]
 
         ranges = [blocks[0] for blocks in deal([bound.tiles], [1.0], self.team.threads)]
 

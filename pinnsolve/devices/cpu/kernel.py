@@ -19,6 +19,7 @@ from pinnsolve.devices.cpu.emit import emit
 from pinnsolve.devices.cpu.instructions import Lowered
 from pinnsolve.devices.cpu.jit import program
 from pinnsolve.devices.cpu.lower import lower
+from pinnsolve.devices.cpu.precision import PRECISIONS, Precision
 from pinnsolve.devices.cpu.stages import Stages, cut
 from pinnsolve.devices.cpu.trace import LINE
 from pinnsolve.diff.graph import Graph, Node
@@ -45,12 +46,12 @@ class Kernel:
     sum_offsets: Mapping[Node, int]
     sum_size: int
     run: Any
-    dtype: str
+    precision: Precision
 
     def tile(self, points: int, threads: int) -> int:
         """Points of a tile, whole vectors: so few that the arena stays near the core and that
         every thread has some."""
-        lanes = LINE // np.dtype(self.dtype).itemsize
+        lanes = LINE // self.precision.values.itemsize
         fitting = next((t for t in TILES if t * self.arena <= ARENA), lanes)
         return min(fitting, -(-points // (lanes * threads)) * lanes)
 
@@ -85,7 +86,7 @@ class Kernel:
 def zeros(size: int, dtype: Any) -> Array:
     """An array that starts at a cache line, so that vectors do not lie across two."""
     dtype = np.dtype(dtype)
-    line = 64 // dtype.itemsize
+    line = LINE // dtype.itemsize
     whole = np.zeros(size + line, dtype)
     start = -(whole.ctypes.data // dtype.itemsize) % line
     return whole[start : start + size]
@@ -95,7 +96,7 @@ def build_kernels(
     graphs: Sequence[Graph],
     rows: Sequence[dict[str, tuple[int, int]]],
     layout: Layout,
-    dtype: str,
+    precision: str,
     cache_folder: Path,
 ) -> list[Kernel]:
     """Lower and emit every block; equal loops of all are one function."""
@@ -103,7 +104,7 @@ def build_kernels(
     lowered = [lower(s, r) for s, r in zip(stages, rows, strict=True)]
     calls = [emit(block) for block in lowered]
     texts = list(dict.fromkeys(call.text for block in calls for call in block))
-    run = program(texts, dtype, cache_folder)
+    run = program(texts, precision, cache_folder)
     kernels = []
     for s, low, block in zip(stages, lowered, calls, strict=True):
         offsets, arena = allocate(block, low.buffers)
@@ -119,7 +120,7 @@ def build_kernels(
                 *_uniform_offsets(s.uniform, layout),
                 *_offsets(s.sums),
                 run,
-                dtype,
+                PRECISIONS[precision],
             )
         )
     return kernels

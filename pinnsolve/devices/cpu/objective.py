@@ -17,6 +17,7 @@ from pinnsolve.devices.base import (
 from pinnsolve.devices.cpu.bound import BoundKernel, BoundProgram, Frame
 from pinnsolve.devices.cpu.gram import JacobianChunks
 from pinnsolve.devices.cpu.kernel import zeros
+from pinnsolve.devices.cpu.precision import PRECISIONS
 from pinnsolve.devices.cpu.profile import Timing, profile
 from pinnsolve.diff.residual import PROGRAMS
 from pinnsolve.errors import DeviceError
@@ -36,11 +37,11 @@ class CpuObjective(AbstractObjective):
             (len(b.residuals), p.count) for b, p in zip(executable.blocks, points, strict=True)
         ]
         self.rows = sum(m * n for m, n in self.counts)
-        self.dtype = np.dtype(executable.precision)
+        self.precision = PRECISIONS[executable.precision]
         self.bound: dict[str, list[BoundKernel]] = {}
         self.frames: dict[str, Frame] = {}
         self.programs: dict[str, BoundProgram] = {}
-        self.arenas: list[Array] = [np.zeros(0, self.dtype)] * executable.threads
+        self.arenas: list[Array] = [np.zeros(0, self.precision.values)] * executable.threads
 
     def _kernels(self, program: str) -> list[BoundKernel]:
         if program not in self.bound:
@@ -53,7 +54,7 @@ class CpuObjective(AbstractObjective):
             ]
             need = max(b.kernel.arena * b.tile for b in self.bound[program])
             if need > self.arenas[0].size:
-                self.arenas = [zeros(need, self.dtype) for _ in self.arenas]
+                self.arenas = [zeros(need, self.precision.values) for _ in self.arenas]
                 self.programs.clear()  # their calls run in the old ones
         return self.bound[program]
 

@@ -66,8 +66,10 @@ def _pass(bound: BoundKernel, segments: int, height: int) -> Array:
     """Seconds of each instruction, over all tiles."""
     kernel, tile = bound.kernel, bound.tile
     stride = segments * tile
-    arena, out = zeros(kernel.arena * tile, kernel.dtype), zeros(height * stride, kernel.dtype)
-    sums = zeros(kernel.sum_size, kernel.dtype)
+    arena, out = (
+        zeros(size, kernel.precision.values) for size in (kernel.arena * tile, height * stride)
+    )
+    sums = zeros(kernel.sum_size, kernel.precision.sums)
     seconds = np.zeros(len(bound.table))
     for number in range(bound.tiles):
         for k in range(len(bound.table)):
