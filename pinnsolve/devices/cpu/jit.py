@@ -162,5 +162,5 @@ def _environment() -> str:
 @cache
 def _sources() -> tuple[str, ...]:
     """The text of all modules that have a part in making code."""
-    files = (module.__file__ for module in (elementary, trace))
+    files = (module.__file__ for module in (*elementary.MODULES, trace))
     return tuple(Path(file or "").read_text() for file in (__file__, *files))
