@@ -19,6 +19,7 @@ from pinnsolve.devices.cpu.emit import emit
 from pinnsolve.devices.cpu.instructions import Lowered
 from pinnsolve.devices.cpu.jit import program
 from pinnsolve.devices.cpu.lower import lower
+from pinnsolve.devices.cpu.machine import second_level_cache
 from pinnsolve.devices.cpu.precision import PRECISIONS, Precision
 from pinnsolve.devices.cpu.stages import Stages, cut
 from pinnsolve.devices.cpu.trace import LINE
@@ -26,8 +27,8 @@ from pinnsolve.diff.graph import Graph, Node
 from pinnsolve.diff.parameters import Layout
 
 Array = np.ndarray[Any, np.dtype[Any]]
-ARENA = 100 * 1024  # numbers; a tile is chosen so that its buffers stay near the core
-TILES = (128, 64, 32, 16)
+TILES = (256, 128, 64, 32, 16)
+NEAR = 1.5  # second-level caches that the buffers of a tile may fill: not all of them are in use
 
 
 @dataclass(frozen=True)
@@ -49,10 +50,15 @@ class Kernel:
     precision: Precision
 
     def tile(self, points: int, threads: int) -> int:
-        """Points of a tile, whole vectors: so few that the arena stays near the core and that
-        every thread has some."""
-        lanes = LINE // self.precision.values.itemsize
-        fitting = next((t for t in TILES if t * self.arena <= ARENA), lanes)
+        """Points of a tile, whole vectors: so few that its buffers, which grow with the channels
+        and widths, stay near the core, and that every thread has some.
+
+        A search would gain little (sizes around the choice differ by a few per cent) and would make
+        the order of sums, so the last bits of results, depend on what else the machine did.
+        """
+        size = self.precision.values.itemsize
+        lanes, room = LINE // size, NEAR * second_level_cache() / max(1, self.arena * size)
+        fitting = next((t for t in TILES if t <= room), lanes)
         return min(fitting, -(-points // (lanes * threads)) * lanes)
 
     def table(self, points: int, tile: int) -> Array:
