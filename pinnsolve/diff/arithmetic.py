@@ -20,6 +20,8 @@ from pinnsolve.errors import GraphError
 
 def broadcast_shape(x: Shape, y: Shape, what: str) -> Shape:
     """The shape of x + y for aligned x and y; GraphError when they do not fit."""
+    if x == y:
+        return x
     points_fit = x.points == y.points or min(x.points, y.points) <= 1
     counts_fit = x.count == y.count or not (x.points and y.points)
     try:
@@ -37,7 +39,7 @@ def align(what: str, *values: Node) -> tuple[Node, ...]:
     Raises GraphError where rows at points would meet rows of an array.
     """
     pointwise = [x for x in values if x.points]
-    if not pointwise:
+    if not pointwise or all(x.dims == values[0].dims for x in values):
         return values
     rank = max(len(x.dims) for x in pointwise)
     values = tuple(_row_at_points(x, rank) for x in values)

@@ -193,7 +193,7 @@ def to_html(graphs: Graph | Iterable[tuple[str, Graph]]) -> str:
     >>> from pinnsolve.diff import functions as ops
     >>> x = ops.input_points("x", 2)
     >>> page = to_html(passes(Graph({"y": ops.sum_points(3.0 * x)})))
-    >>> page.count("<svg"), "pull factors out of sums and products" in page
+    >>> page.count("<svg"), "simplify by rules" in page
     (2, True)
     """
     given = [("graph", graphs)] if isinstance(graphs, Graph) else list(graphs)

@@ -15,6 +15,7 @@ import math
 import sys
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from operator import is_
 from types import FrameType
 from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
@@ -257,22 +258,20 @@ def topological(roots: Iterable[Node]) -> list[Node]:
     """Every node below the roots, arguments before users, in an order fixed by structure alone."""
     order: list[Node] = []
     seen: set[Node] = set()
-    stack: list[tuple[Node, Iterator[Node]]] = []
-    for root in roots:
-        if root in seen:
-            continue
-        seen.add(root)
-        stack.append((root, iter(root.args)))
-        while stack:
-            node, arguments = stack[-1]
-            for argument in arguments:
-                if argument not in seen:
-                    seen.add(argument)
-                    stack.append((argument, iter(argument.args)))
-                    break
+    path: list[Node] = []  # from a root to where we are
+    stack: list[Node | None] = list(roots)[::-1]  # None: all arguments of the path's end are done
+    while stack:
+        node = stack.pop()
+        if node is None:
+            order.append(path.pop())
+        elif node not in seen:
+            seen.add(node)
+            if node.args:
+                path.append(node)
+                stack.append(None)
+                stack += node.args[::-1]
             else:
                 order.append(node)
-                stack.pop()
     return order
 
 
@@ -294,7 +293,7 @@ class Graph:
 
 def rebuild(node: Node, args: tuple[Node, ...]) -> Node:
     """The same operation on other arguments (shapes must agree)."""
-    if args == node.args:
+    if all(map(is_, args, node.args)):
         return node
     return make(node.primitive, args, node.attributes, node.shape)
 

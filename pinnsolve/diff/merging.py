@@ -31,13 +31,15 @@ def merge_products(outputs: Mapping[str, Node]) -> Outputs:
     groups wait in a circle, the first goes on with the members it has.
     """
     outputs = dict(outputs)
-    while True:  # where groups were split, another grouping may do more
+    while True:
         order = topological(outputs.values())
         groups = _groups(order)
-        merged = _Merging(order, groups).run(outputs) if groups else outputs
-        if merged == outputs:
+        if not groups:
             return outputs
-        outputs = merged
+        merging = _Merging(order, groups)
+        before, outputs = outputs, merging.run(outputs)
+        if outputs == before or not merging.has_split:  # else another grouping may do more
+            return outputs
 
 
 def _is_candidate(node: Node) -> bool:
@@ -88,6 +90,7 @@ class _Merging:
         self.partner = {n.args[1]: n.args[0] for n in order if n.primitive == "contract"}
         self.place: Places = {}
         self.new: dict[Node, Node] = {}
+        self.has_split = False  # whether members of a group went on without the others
 
     def run(self, outputs: Mapping[str, Node]) -> Outputs:
         missing = {node: len(set(node.args)) for node in self.order}
@@ -121,6 +124,7 @@ class _Merging:
         k = next(whole, None)
         if k is None:
             k = min(self.ready, key=lambda k: min(self.number[node] for node in self.ready[k]))
+            self.has_split = True
         members = self.ready.pop(k)
         self.waiting[k] -= len(members)
         return members

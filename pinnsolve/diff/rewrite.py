@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterator, Mapping
 from pinnsolve.diff.graph import Graph, Node, topological
 from pinnsolve.diff.ledger import Ledger, Users, users_of
 from pinnsolve.diff.merging import NARROW, Outputs, is_wide, merge_products, merge_sums
+from pinnsolve.diff.primitives import PRIMITIVES
 from pinnsolve.diff.rules import FOLDING, IDENTITIES, Rules
 from pinnsolve.diff.terms import COLLECTING, LINEARITY
 
-ROUNDS = 10  # of the passes that are made of rules; two or three are what it takes
+ROUNDS = 10  # of the rules; two or three are what it takes
 
 
 def apply_rules(rules: Rules, outputs: Mapping[str, Node]) -> Outputs:
@@ -73,56 +74,41 @@ def _only_user(node: Node, users: Users) -> Node | None:
 # --- the passes ------------------------------------------------------------------------------
 
 
-def fold_constants(outputs: Mapping[str, Node]) -> Outputs:
-    """f(constants) = a constant."""
-    return apply_rules(FOLDING, outputs)
-
-
 def simplify(outputs: Mapping[str, Node]) -> Outputs:
-    """x + 0 = x, where(c, x, x) = x, (x^T)^T = x, ...: the identities of rules.py."""
-    return apply_rules(IDENTITIES, outputs)
+    """All rules, over the whole graph until nothing changes."""
+    outputs = dict(outputs)
+    for _ in range(ROUNDS):
+        before, outputs = outputs, apply_rules(RULES, outputs)
+        if _same(before, outputs):
+            break
+    return outputs
 
 
-def pull_out(outputs: Mapping[str, Node]) -> Outputs:
-    """sum(c x) = c sum(x), (c x) W = c (x W), a (u x) = (a u) x: the products of terms.py."""
-    return apply_rules(LINEARITY, outputs)
+def _joined(*tables: Rules) -> Rules:
+    """All rules of each primitive; those of earlier tables are tried first."""
+    return {p: tuple(rule for table in tables for rule in table.get(p, ())) for p in PRIMITIVES}
 
 
-def collect(outputs: Mapping[str, Node]) -> Outputs:
-    """a x + b x = (a + b) x, f a + f b = f (a + b), a W + b W = (a + b) W: the sums of terms.py."""
-    return apply_rules(COLLECTING, outputs)
+def _same(first: Mapping[str, Node], second: Mapping[str, Node]) -> bool:
+    return all(second[name] is node for name, node in first.items())
 
 
 Pass = Callable[[Mapping[str, Node]], Outputs]
 
-BY_RULES: tuple[tuple[str, Pass], ...] = (
-    ("fold constants", fold_constants),
-    ("simplify by identities", simplify),
-    ("pull factors out of sums and products", pull_out),
-    ("collect terms", collect),
-)
+RULES = _joined(FOLDING, IDENTITIES, LINEARITY, COLLECTING)
 PASSES: tuple[tuple[str, Pass], ...] = (
-    *BY_RULES,
+    ("simplify by rules", simplify),
     ("merge products that share a weight", merge_products),
     ("merge sums of contractions", merge_sums),
 )
 
 
 def stages(graph: Graph) -> Iterator[tuple[str, Graph]]:
-    """The graph after each pass that changes it: those made of rules in turn until none changes
-    anything, then those that merge."""
+    """The graph after each pass that changes it."""
     outputs = dict(graph.outputs)
-    idle = 0
-    for name, run in BY_RULES * ROUNDS:
+    for name, run in PASSES:
         before, outputs = outputs, run(outputs)
-        idle = idle + 1 if outputs == before else 0
-        if not idle:
-            yield name, Graph(outputs)
-        if idle == len(BY_RULES):
-            break
-    for name, run in PASSES[len(BY_RULES) :]:
-        before, outputs = outputs, run(outputs)
-        if outputs != before:
+        if not _same(before, outputs):
             yield name, Graph(outputs)
 
 
@@ -142,5 +128,6 @@ __all__ = [
     "merge_products",
     "merge_sums",
     "rewrite",
+    "simplify",
     "stages",
 ]
