@@ -28,7 +28,7 @@ from pinnsolve.diff.parameters import Layout
 
 Array = np.ndarray[Any, np.dtype[Any]]
 TILES = (256, 128, 64, 32, 16)
-NEAR = 1.5  # second-level caches that the buffers of a tile may fill: not all of them are in use
+NEAR = 2.5  # second-level caches that the buffers of a tile may fill: few are in use at a time
 
 
 @dataclass(frozen=True)
