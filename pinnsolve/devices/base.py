@@ -52,6 +52,39 @@ class NormalEquations:
     loss: float
 
 
+@dataclass(frozen=True)
+class DualEquations:
+    """J J^T ``(rows, rows)`` and r ``(rows,)``: smaller where parameters outnumber rows."""
+
+    matrix: Array
+    residuals: Array
+
+
+@dataclass(frozen=True)
+class KroneckerFactors:
+    """What approximates the block of J^T J that belongs to one parameter, from one residual block.
+
+    For a weight W ``(a, b)`` of products x W, each row of J is a sum over terms s of the outer
+    products of x_s and y_s: x_s is an input of the layer, its value at a point or a derivative
+    along its coordinates, and y_s the derivative of the row by x_s W. Over all rows, terms and
+    products of which W is the weight, of which there are `terms`,
+
+        left = sum x_s x_s^T, shape (a, a)        right = sum y_s y_s^T, shape (b, b)
+
+    KFAC takes (left (x) right) / terms for the block of W flattened row by row. That is exact where
+    each row has one term and all x, or all y, are equal (Dangel, Mueller and Zeman 2024, arXiv
+    2405.15603; Eschenhagen et al. 2023, arXiv 2311.00636, the "expand" setting).
+
+    Any other use of a parameter counts as a product with the identity: x_s are its rows. A vector
+    is one row, so for a bias left = terms = number of rows of J, ``(1, 1)``, and right is exact.
+    Rows of J with scale 0 are left out.
+    """
+
+    left: Array
+    right: Array
+    terms: float
+
+
 class AbstractObjective(ABC):
     """Scaled residuals r of all blocks as a function of the flat parameters theta; the loss is r'r.
 
@@ -76,6 +109,21 @@ class AbstractObjective(ABC):
     @abstractmethod
     def normal_equations(self, theta: Array) -> NormalEquations:
         """J'J, J'r and r'r."""
+
+    @abstractmethod
+    def dual_equations(self, theta: Array) -> DualEquations:
+        """J J' and r. (J'J + c I)^-1 J'r = J'(J J' + c I)^-1 r for c > 0, so a damped step needs
+        the smaller of the two matrices only."""
+
+    @abstractmethod
+    def normal_diagonal(self, theta: Array) -> Array:
+        """The diagonal of J'J, shape (size,), without the rest of it."""
+
+    @abstractmethod
+    def kronecker_factors(self, theta: Array) -> list[list[KroneckerFactors | None]]:
+        """Per residual block and parameter, in the order of the layout; None where no residual of
+        the block depends on the parameter. Blocks are apart because a sum of Kronecker products is
+        none."""
 
     @abstractmethod
     def jacobian(self, theta: Array) -> Array:
@@ -135,6 +183,16 @@ class AbstractDevice(ABC):
     def function(self, outputs: Sequence[Node], rewrites: bool = True) -> AbstractFunction:
         """The outputs of a graph, which are uniform, as a function of its leaves; rewritten or as
         they are."""
+
+
+def factors_of(outputs: Mapping[str, Array], parameters: int) -> list[KroneckerFactors | None]:
+    """By parameter, from the outputs of the Kronecker program of one block."""
+    return [
+        KroneckerFactors(outputs[f"left {k}"], outputs[f"right {k}"], outputs[f"terms {k}"].item())
+        if f"terms {k}" in outputs
+        else None
+        for k in range(parameters)
+    ]
 
 
 def check_points(blocks: Sequence[ResidualBlock], points: Sequence[BlockPoints]) -> None:

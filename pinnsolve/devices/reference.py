@@ -15,10 +15,13 @@ from pinnsolve.devices.base import (
     AbstractObjective,
     Array,
     BlockPoints,
+    DualEquations,
+    KroneckerFactors,
     NormalEquations,
     ResidualBlock,
     check_points,
     checked,
+    factors_of,
     split_rows,
 )
 from pinnsolve.diff.evaluate import evaluate
@@ -141,6 +144,19 @@ class ReferenceObjective(AbstractObjective):
     def normal_equations(self, theta: Array) -> NormalEquations:
         jacobian, rows = self.jacobian(theta), self.residuals(theta)
         return NormalEquations(jacobian.T @ jacobian, jacobian.T @ rows, float(rows @ rows))
+
+    def dual_equations(self, theta: Array) -> DualEquations:
+        jacobian = self.jacobian(theta)
+        return DualEquations(jacobian @ jacobian.T, self.residuals(theta))
+
+    def normal_diagonal(self, theta: Array) -> Array:
+        return np.square(self.jacobian(theta)).sum(0)
+
+    def kronecker_factors(self, theta: Array) -> list[list[KroneckerFactors | None]]:
+        return [
+            factors_of(self._run("kronecker", theta, block), len(self.layout.sizes))
+            for block in range(len(self.counts))
+        ]
 
     def jvp(self, theta: Array, direction: Array) -> Array:
         views = self.layout.views(checked(direction, self.size, "direction"))

@@ -12,9 +12,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from pinnsolve.diff import functions as ops
 from pinnsolve.diff.freeze import freeze
-from pinnsolve.diff.graph import Graph, Node, Operand, make
+from pinnsolve.diff.graph import Graph, Node, Operand, make, rebuild, topological
 from pinnsolve.diff.plan import Basis, BlockPlan
 from pinnsolve.diff.reverse import reverse
 from pinnsolve.diff.taylor import Algebra, Channels, power_series, sweep, tangent
@@ -175,12 +177,61 @@ def jacobian_program(residuals: Sequence[Node], parameters: Sequence[Node]) -> G
     return Graph(outputs)
 
 
+def kronecker_program(residuals: Sequence[Node], parameters: Sequence[Node]) -> Graph:
+    """Outputs ``left k``, ``right k`` and ``terms k`` by parameter: the factors that
+    :class:`pinnsolve.devices.base.KroneckerFactors` tells of."""
+    rows, sites = _sites(_scaled(residuals), parameters)
+    scales = ops.input_points("scale", len(rows))
+    outputs: dict[str, Node] = {}
+    for j, row in enumerate(rows):
+        mask = ops.where(ops.column(scales, j), 1.0, 0.0)  # 0 for a row that is but padding
+        slopes = reverse({row: ops.constant(1.0)}, list(sites), per_point=True)
+        for (site, k), slope in zip(sites.items(), slopes, strict=True):
+            for name, value in _factors(site, slope, mask) if slope is not None else ():
+                known = outputs.get(f"{name} {k}")
+                outputs[f"{name} {k}"] = value if known is None else known + value
+    return Graph(outputs)
+
+
+def _sites(rows: Sequence[Node], parameters: Sequence[Node]) -> tuple[list[Node], dict[Node, int]]:
+    """The rows with a copy of each parameter wherever it is not the weight of a product; those
+    products and copies with the numbers of their parameters."""
+    numbers = {parameter: k for k, parameter in enumerate(parameters)}
+    copies = {p: make("again", (p,), (0,), p.shape) for p in parameters}
+    sites = {copy: numbers[p] for p, copy in copies.items()}
+    new: dict[Node, Node] = {}
+    for node in topological(rows):
+        args = [copies.get(argument, new[argument]) for argument in node.args]
+        if node.primitive == "dot":
+            args[1] = new[node.args[1]]
+        new[node] = rebuild(node, tuple(args))
+        if node.primitive == "dot" and args[1] in numbers:
+            sites[new[node]] = numbers[args[1]]
+    return [new[row] for row in rows], sites
+
+
+def _factors(site: Node, slope: Node, mask: Node) -> list[tuple[str, Node]]:
+    """What a site with the slope of one row by it, at each point, adds to the factors."""
+    slope, count = ops.at_points(slope, mask), ops.sum_points(mask)
+    if site.primitive != "dot":  # as if it were a product with the identity
+        slope = ops.reshape(slope, (-1, slope.columns if slope.dims else 1))
+        inputs, terms = count * ops.constant(np.eye(slope.shape.rows)), slope.shape.rows
+    else:
+        x = ops.at_points(site.args[0], mask)
+        inputs, terms = ops.contract(ops.reshape(mask, (1,) * len(x.dims)) * x, x), x.shape.rows
+    outputs = ops.contract(slope, slope)
+    transposed = site.primitive == "dot" and site.attributes[0]  # x W^T
+    left, right = (outputs, inputs) if transposed else (inputs, outputs)
+    return [("left", left), ("right", right), ("terms", ops.scale(terms, count))]
+
+
 PROGRAMS = {
     "residuals": residual_program,
     "gradient": gradient_program,
     "transposed": transposed_program,
     "tangent": tangent_program,
     "jacobian": jacobian_program,
+    "kronecker": kronecker_program,
 }
 
 __all__ = ["PROGRAMS", "Approximator", "direction", "field_channels", "residual_nodes"]

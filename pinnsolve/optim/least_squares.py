@@ -12,12 +12,10 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from pinnsolve.devices.base import NormalEquations
 from pinnsolve.errors import OptimizerError
 from pinnsolve.optim.base import (
     AbstractObjective,
     AbstractOptimizer,
-    Matrix,
     Stop,
     Vector,
     all_finite,
@@ -26,7 +24,7 @@ from pinnsolve.optim.base import (
     reason,
     starting_point,
 )
-from pinnsolve.optim.linear import Factor, factorize
+from pinnsolve.optim.linear import Factor, ShiftedMatrix
 
 _EPSILON = float(np.finfo(np.float64).eps)
 
@@ -45,14 +43,51 @@ class LevenbergMarquardtState:
 
 @dataclass(frozen=True, eq=False)
 class Linearization:
-    """What is known at one point: its loss, the normal equations, the unit of the damping."""
+    """What is known at one point, in the smaller of two sets of coordinates.
+
+    Where residuals outnumber parameters, a move is its own coordinates, and the matrix is J'J.
+    Otherwise a move is J'c with one coordinate a residual, and the matrix is JJ':
+
+        (J'J + lambda I)^-1 (J'w + lambda J'c) = J' (JJ' + lambda I)^-1 (w + lambda c)
+
+    so that w stands for J'w and c for J'c wherever the trial solves.
+    """
 
     objective: AbstractObjective
     theta: Vector
     loss: float
-    system: NormalEquations
-    unit: float
-    workspace: Matrix
+    matrix: ShiftedMatrix
+    pulled: Vector  # r as in `pull`
+    slope: Vector  # J'r
+    diagonal: Vector  # of J'J
+    dual: bool
+
+    @classmethod
+    def of(cls, objective: AbstractObjective, theta: Vector, loss: float) -> Linearization:
+        if objective.rows < objective.size:
+            dual = objective.dual_equations(theta)
+            slope = objective.vjp(theta, dual.residuals)
+            matrix, diagonal = ShiftedMatrix(dual.matrix), objective.normal_diagonal(theta)
+            return cls(objective, theta, loss, matrix, dual.residuals, slope, diagonal, True)
+        system = objective.normal_equations(theta)
+        matrix, slope = ShiftedMatrix(system.matrix), system.vector
+        return cls(objective, theta, loss, matrix, slope, slope, matrix.diagonal, False)
+
+    @property
+    def unit(self) -> float:
+        """The mean diagonal entry of J'J, which the damping is a multiple of."""
+        return float(self.diagonal.mean())
+
+    def pull(self, residuals: Vector) -> Vector:
+        """J'w in coordinates."""
+        return residuals if self.dual else self.objective.vjp(self.theta, residuals)
+
+    def move(self, coordinates: Vector) -> Vector:
+        """The move that has these coordinates."""
+        return self.objective.vjp(self.theta, coordinates) if self.dual else coordinates
+
+    def is_finite(self) -> bool:
+        return all_finite(self.loss, self.slope, self.diagonal)
 
 
 @final
@@ -116,14 +151,11 @@ class LevenbergMarquardt(AbstractOptimizer[LevenbergMarquardtState]):
     def step(
         self, objective: AbstractObjective, state: LevenbergMarquardtState
     ) -> LevenbergMarquardtState:
-        system = objective.normal_equations(state.theta)
-        diagonal, count = system.matrix.diagonal(), state.step + 1
-        if not all_finite(system.loss, system.vector, diagonal):
+        point, count = Linearization.of(objective, state.theta, state.loss), state.step + 1
+        if not point.is_finite():
             return replace(state, step=count, stop=int(Stop.NONFINITE))
-        if self._stationary(system, state.loss):
+        if self._stationary(point):
             return replace(state, step=count, stop=int(Stop.GRADIENT))
-        unit, workspace = float(diagonal.mean()), np.empty(system.matrix.shape)
-        point = Linearization(objective, state.theta, state.loss, system, unit, workspace)
         damping, growth = state.damping, 2.0
         while damping <= self.maximum_damping:
             with overflow_allowed():
@@ -154,62 +186,63 @@ class LevenbergMarquardt(AbstractOptimizer[LevenbergMarquardtState]):
 
     def _trial(self, point: Linearization, damping: float) -> tuple[Vector, float] | None:
         """The parameters and loss that `damping` leads to, or None where it is refused."""
-        shift, slope = damping * point.unit, point.system.vector
-        factor = factorize(point.system.matrix, shift, out=point.workspace)
+        shift = damping * point.unit
+        factor = point.matrix.factor(shift)
         if factor is None:
             return None
-        move = -factor.solve(slope)
+        velocity = -factor.solve(point.pulled)
+        move = point.move(velocity)
         # r'r - |r + J v|^2 = -2 v'J'r - v'A v, where A v = -J'r - lambda v.
-        promised = float(move @ (shift * move - slope))
+        promised = float(move @ (shift * move - point.slope))
         if not promised > _EPSILON * point.loss:
             return None
+        coordinates = velocity
         if self.geodesic:
-            acceleration = self._acceleration(point, factor, shift, move)
-            size = 2.0 * np.linalg.norm(acceleration)
-            if not size <= self.acceleration_limit * np.linalg.norm(move):
+            acceleration = self._acceleration(point, factor, shift, velocity, move)
+            bend = point.move(acceleration)
+            if not 2.0 * np.linalg.norm(bend) <= self.acceleration_limit * np.linalg.norm(move):
                 return None
-            move = move + 0.5 * acceleration
-        move, loss = self._correct(point, factor, shift, move)
+            coordinates, move = velocity + 0.5 * acceleration, move + 0.5 * bend
+        move, loss = self._correct(point, factor, shift, coordinates, move)
         if not point.loss - loss >= self.acceptance * promised:
             return None
         return point.theta + move, loss
 
     def _acceleration(
-        self, point: Linearization, factor: Factor, shift: float, velocity: Vector
+        self, point: Linearization, factor: Factor, shift: float, velocity: Vector, move: Vector
     ) -> Vector:
         """-(A + lambda I)^-1 J'r_vv, with J'J v = A v taken from the solve: -J'r - lambda v."""
-        h, slope = self.difference, point.system.vector
-        ahead = point.objective.vjp(
-            point.theta, point.objective.residuals(point.theta + h * velocity)
-        )
+        h, slope = self.difference, point.pulled
+        ahead = point.pull(point.objective.residuals(point.theta + h * move))
         return -(2.0 / h) * factor.solve((ahead - slope) / h + slope + shift * velocity)
 
     def _correct(
-        self, point: Linearization, factor: Factor, shift: float, move: Vector
+        self, point: Linearization, factor: Factor, shift: float, coordinates: Vector, move: Vector
     ) -> tuple[Vector, float]:
         """The move after its corrections, and the loss there, perhaps not finite."""
         residuals = point.objective.residuals(point.theta + move)
         loss, size = _square(residuals), np.inf
         for _ in range(self.corrections if np.isfinite(loss) else 0):
-            pull = point.objective.vjp(point.theta, residuals) + shift * move
-            correction = -factor.solve(pull)
-            length = float(np.linalg.norm(correction))
+            correction = -factor.solve(point.pull(residuals) + shift * coordinates)
+            change = point.move(correction)
+            length = float(np.linalg.norm(change))
             if not length < size:  # the iteration diverges
                 break
-            residuals = point.objective.residuals(point.theta + (move + correction))
+            residuals = point.objective.residuals(point.theta + (move + change))
             lower = _square(residuals)
             if not lower < loss:
                 break
             enough = loss - lower >= self.gain * loss
-            move, loss, size = move + correction, lower, length
+            coordinates, move = coordinates + correction, move + change
+            loss, size = lower, length
             if not enough:
                 break
         return move, loss
 
-    def _stationary(self, system: NormalEquations, loss: float) -> bool:
+    def _stationary(self, point: Linearization) -> bool:
         """True where r is orthogonal to every column of J: |cos| <= tolerance, MINPACK's gtol."""
-        lengths = np.sqrt(system.matrix.diagonal() * loss)
-        return bool((np.abs(system.vector) <= self.gradient_tolerance * lengths).all())
+        lengths = np.sqrt(point.diagonal * point.loss)
+        return bool((np.abs(point.slope) <= self.gradient_tolerance * lengths).all())
 
     def _stop(self, loss: float) -> int:
         return int(Stop.ROUNDOFF if loss <= self.loss_tolerance else Stop.NONE)

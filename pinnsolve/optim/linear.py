@@ -15,10 +15,12 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from pinnsolve.optim.base import Matrix, Vector
 
+_ROWS = 64  # copied at once, so that both triangles stay near the core
+
 
 @dataclass(frozen=True, eq=False)
 class Factor:
-    """A Cholesky factor, held in memory that the next factor from the same workspace overwrites."""
+    """A Cholesky factor, valid until the next one of the same matrix."""
 
     triangle: Matrix
 
@@ -27,19 +29,41 @@ class Factor:
         return cho_solve((self.triangle, True), vector, check_finite=False)
 
 
-def factorize(
-    matrix: Matrix, shift: Vector | float = 0.0, out: Matrix | None = None
-) -> Factor | None:
-    """Cholesky factor of matrix + diag(shift), or None where that is not positive definite.
+class ShiftedMatrix:
+    """A symmetric matrix ``(n, n)`` in C order, whose memory it takes over: factors stand above the
+    diagonal and on it, and what is below is the matrix still.
 
-    matrix: (n, n) symmetric, not changed. out: (n, n) workspace in C order, overwritten when given.
+    >>> import numpy as np
+    >>> from pinnsolve.optim.linear import ShiftedMatrix
+    >>> matrix = ShiftedMatrix(np.array([[2.0, 1.0], [1.0, 2.0]]))
+    >>> matrix.factor(1.0).solve(np.array([4.0, 4.0])).tolist()
+    [1.0, 1.0]
     """
-    work = np.empty(matrix.shape) if out is None else out
-    np.copyto(work, matrix)
-    work.flat[:: len(work) + 1] += shift
-    try:
-        # The transpose is the same matrix in the order LAPACK works in, so nothing is copied.
-        triangle, _ = cho_factor(work.T, lower=True, overwrite_a=True, check_finite=False)
-    except LinAlgError:
-        return None
-    return Factor(triangle) if np.isfinite(triangle.diagonal()).all() else None
+
+    def __init__(self, matrix: Matrix) -> None:
+        self.matrix = matrix
+        self.diagonal: Vector = matrix.diagonal().copy()
+        self._whole = True
+
+    def factor(self, shift: Vector | float = 0.0) -> Factor | None:
+        """Cholesky factor of matrix + diag(shift), or None where that is not positive definite."""
+        if not self._whole:
+            self._restore()
+        self._whole = False
+        np.fill_diagonal(self.matrix, self.diagonal + shift)
+        try:
+            # The transpose is the same matrix in the order LAPACK works in, so nothing is copied.
+            triangle, _ = cho_factor(
+                self.matrix.T, lower=True, overwrite_a=True, check_finite=False
+            )
+        except LinAlgError:
+            return None
+        return Factor(triangle) if np.isfinite(triangle.diagonal()).all() else None
+
+    def _restore(self) -> None:
+        """The part above the diagonal, from the one below."""
+        for first in range(0, len(self.matrix), _ROWS):
+            last = first + _ROWS
+            self.matrix[first:last, last:] = self.matrix[last:, first:last].T
+            square = self.matrix[first:last, first:last]
+            square[...] = np.tril(square) + np.tril(square, -1).T

@@ -25,7 +25,7 @@ from pinnsolve.optim.base import (
     starting_point,
 )
 from pinnsolve.optim.line_search import Sample, StrongWolfe
-from pinnsolve.optim.linear import factorize
+from pinnsolve.optim.linear import ShiftedMatrix
 
 _TINY = 1e-300
 
@@ -166,7 +166,7 @@ class SSBroyden(AbstractOptimizer[SSBroydenState]):
         loss, gradient = objective.loss_gradient(state.theta)
         loss, updates = finite_loss(loss, gradient), state.updates
         inverse = 0.5 * (state.inverse + state.inverse.T)
-        if factorize(inverse) is None:
+        if ShiftedMatrix(inverse.copy()).factor() is None:
             inverse, updates = np.eye(state.theta.size), 0
         return replace(
             state,

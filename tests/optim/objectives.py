@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pinnsolve.devices.base import DualEquations
 from pinnsolve.optim import NormalEquations
 
 
@@ -29,6 +30,13 @@ class Dense:
     def normal_equations(self, theta):
         r, jacobian = self.residuals(theta), self.jacobian(theta)
         return NormalEquations(jacobian.T @ jacobian, jacobian.T @ r, float(r @ r))
+
+    def dual_equations(self, theta):
+        jacobian = self.jacobian(theta)
+        return DualEquations(jacobian @ jacobian.T, self.residuals(theta))
+
+    def normal_diagonal(self, theta):
+        return np.square(self.jacobian(theta)).sum(0)
 
     def jvp(self, theta, v):
         return self.jacobian(theta) @ v

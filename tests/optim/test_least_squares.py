@@ -187,6 +187,43 @@ def test_derivatives_that_are_not_finite_end_the_run():
     assert "not finite" in reason
 
 
+def test_fewer_residuals_than_parameters_go_the_way_of_more():
+    """The rows of an underdetermined problem, and the same with rows of zeros below them: JJ' and
+    J'J give the same steps."""
+
+    class Padded(TanhRegression):
+        def __init__(self, narrow):
+            super().__init__(narrow.points, narrow.target)
+            self.narrow, self.rows = narrow, narrow.size + 1
+
+        def residuals(self, theta):
+            found = self.narrow.residuals(theta)
+            return np.concatenate((found, np.zeros(self.rows - found.size)))
+
+        def jacobian(self, theta):
+            found = self.narrow.jacobian(theta)
+            return np.concatenate((found, np.zeros((self.rows - len(found), self.size))))
+
+        def dual_equations(self, theta):
+            raise AssertionError("J'J is the smaller one here")
+
+    narrow, start = tanh_regression(rows=9)
+    wide = Padded(narrow)
+    assert narrow.rows < narrow.size < wide.rows
+    optimizer = LevenbergMarquardt(minimum_damping=1e-3, loss_tolerance=1e-20)
+    states = [optimizer.init(objective, start) for objective in (narrow, wide)]
+    first = states[0].loss
+    for _ in range(6):
+        states = [
+            optimizer.step(objective, state)
+            for objective, state in zip((narrow, wide), states, strict=True)
+        ]
+        dual, primal = states
+        assert dual.damping == primal.damping
+        assert np.allclose(dual.theta, primal.theta, rtol=1e-9, atol=1e-9)
+    assert dual.loss < 0.1 * first
+
+
 def test_rank_deficient_problems_are_solved():
     matrix = np.array([[1.0, 1.0], [1.0, 1.0], [2.0, 2.0]])
     state, _ = run(LevenbergMarquardt(), Linear(matrix, np.array([1.0, 1.0, 2.0])), np.zeros(2))

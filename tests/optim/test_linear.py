@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pinnsolve.optim.linear import factorize
+from pinnsolve.optim.linear import ShiftedMatrix
 
 
 def spread(size=12, seed=0):
@@ -13,27 +13,33 @@ def spread(size=12, seed=0):
     return (root @ root.T + np.eye(size)) * np.outer(scale, scale), scale
 
 
-@pytest.mark.parametrize("shift", [0.0, 2.5, np.arange(12.0)])
-def test_solves_agree_with_numpy_and_leave_the_matrix_alone(shift):
-    root = np.random.default_rng(1).normal(size=(20, 12))
-    matrix, right = root.T @ root, np.linspace(-1.0, 1.0, 12)
-    kept, workspace = matrix.copy(), np.empty_like(matrix)
-    factor = factorize(matrix, shift, out=workspace)
-    assert factor is not None
-    shifted = matrix + np.diag(np.broadcast_to(shift, 12))
-    assert np.allclose(factor.solve(right), np.linalg.solve(shifted, right), rtol=1e-11)
-    assert np.array_equal(matrix, kept)
-    assert np.shares_memory(factor.triangle, workspace)
+@pytest.mark.parametrize("size", [12, 150])
+def test_solves_agree_with_numpy_under_one_shift_after_another(size):
+    """Each factor overwrites the last: the matrix comes back from its other half."""
+    root = np.random.default_rng(1).normal(size=(size + 8, size))
+    matrix, right = root.T @ root, np.linspace(-1.0, 1.0, size)
+    matrix += matrix.T  # to the last bit
+    shifted = ShiftedMatrix(matrix.copy())
+    for shift in (0.5, -1e9, 2.5, np.arange(1.0, size + 1)):
+        factor = shifted.factor(shift)
+        if np.all(np.asarray(shift) < 0):
+            assert factor is None
+            continue
+        assert factor is not None
+        expected = np.linalg.solve(matrix + np.diag(np.broadcast_to(shift, size)), right)
+        assert np.allclose(factor.solve(right), expected, rtol=1e-9)
+        assert np.shares_memory(factor.triangle, shifted.matrix)
 
 
 def test_badly_scaled_matrices_are_solved_as_well_as_scaled_ones():
     matrix, scale = spread()
     solution = np.linspace(1.0, 2.0, 12) / scale
-    factor = factorize(matrix)
+    right = matrix @ solution
+    factor = ShiftedMatrix(matrix).factor()
     assert factor is not None
-    assert np.allclose(factor.solve(matrix @ solution), solution, rtol=1e-12)
+    assert np.allclose(factor.solve(right), solution, rtol=1e-12)
 
 
 @pytest.mark.parametrize("bad", [np.diag([1.0, -1.0]), np.full((2, 2), np.nan)])
 def test_what_has_no_factor_gives_none(bad):
-    assert factorize(bad) is None
+    assert ShiftedMatrix(bad).factor() is None

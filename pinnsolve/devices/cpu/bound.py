@@ -116,8 +116,8 @@ class BlockFrame:
     """What stands around the tiles of a block and is the same for all points.
 
     total: its sums, read anew by each call. leaves: vectors of parameters and directions, likewise.
-    Sums that are outputs as they stand are added in long stretches; the rest is a straight line
-    that goes on from what was computed before the tiles.
+    Of a loss and its gradient, sums that are outputs as they stand are added in long stretches; the
+    rest is a straight line that goes on from what was computed before the tiles.
     """
 
     def __init__(self, bound: BoundKernel, total: Array, leaves: Sequence[Array]) -> None:
@@ -133,6 +133,8 @@ class BlockFrame:
         plain, after = [], []
         self._results: list[slice] = []
         for name, node in kernel.stages.epilogue.items():
+            if name not in starts:
+                continue
             start, size = starts[name], node.shape.size
             if node in kernel.sum_offsets:
                 plain.append((start, kernel.sum_offsets[node], size))
@@ -144,10 +146,12 @@ class BlockFrame:
             for place, start, size in _joined(sorted(plain))
         ]
         views = [kernel.layout.views(vector) for vector in leaves]
-        given = {
+        sums = {
             node: total[start : start + node.shape.size].reshape(node.dims)
             for node, start in kernel.sum_offsets.items()
-        } | {
+        }
+        self._epilogue, self._values = kernel.stages.epilogue, {**views[0], **sums}
+        given = sums | {
             node: views[LEAVES.index(node.primitive)][node.attributes[0]]
             for node in topological([*before, *after])
             if node.primitive in LEAVES
@@ -167,6 +171,11 @@ class BlockFrame:
         for place, value in zip(self._results, self._line.run(1), strict=True):
             part = result[place]
             part += value.ravel()
+
+    def outputs(self) -> dict[str, Array]:
+        """All that is the same for all points, by name."""
+        nodes = self._epilogue.values()
+        return dict(zip(self._epilogue, evaluate(nodes, self._values), strict=True))
 
 
 class Frame:
@@ -204,6 +213,10 @@ class Frame:
         for block in self._blocks:
             block.after(result)
         return float(result[0]), result[1:]
+
+    def outputs(self) -> list[dict[str, Array]]:
+        """Of each block, whatever it has by name."""
+        return [block.outputs() for block in self._blocks]
 
 
 def spans(sizes: Sequence[int]) -> list[slice]:
@@ -274,11 +287,19 @@ class BoundProgram:
 
     def gradient(self) -> tuple[float, Array]:
         """From the sums of the last run: the loss, if it is among them, and the gradient."""
+        self._add_up()
+        return self.frame.after()
+
+    def outputs(self) -> list[dict[str, Array]]:
+        """From the sums of the last run, the outputs of each block by name."""
+        self._add_up()
+        return self.frame.outputs()
+
+    def _add_up(self) -> None:
         total = self.frame.total
         total[...] = self.sums[0, : total.size]
         for sums in self.sums[1:]:
             total += sums[: total.size]
-        return self.frame.after()
 
 
 def _is_scale(node: Node) -> bool:

@@ -10,8 +10,11 @@ from pinnsolve.devices.base import (
     AbstractObjective,
     Array,
     BlockPoints,
+    DualEquations,
+    KroneckerFactors,
     NormalEquations,
     checked,
+    factors_of,
     split_rows,
 )
 from pinnsolve.devices.cpu.bound import BoundKernel, BoundProgram, Frame
@@ -105,17 +108,28 @@ class CpuObjective(AbstractObjective):
     def _chunks(self, theta: Array) -> JacobianChunks:
         kernels = self._kernels("jacobian")
         self._frame("jacobian").before(checked(theta, self.size, "theta"))
-        return JacobianChunks(kernels, self.counts, self.size, self.executable.team, self.arenas)
+        return JacobianChunks(kernels, self.counts, self.layout, self.executable.team, self.arenas)
 
     def normal_equations(self, theta: Array) -> NormalEquations:
         return self._chunks(theta).normal_equations()
+
+    def dual_equations(self, theta: Array) -> DualEquations:
+        return self._chunks(theta).dual_equations()
+
+    def normal_diagonal(self, theta: Array) -> Array:
+        return self._chunks(theta).diagonal()
+
+    def kronecker_factors(self, theta: Array) -> list[list[KroneckerFactors | None]]:
+        program = self._program("kronecker")
+        program.run(checked(theta, self.size, "theta"))
+        return [factors_of(outputs, len(self.layout.sizes)) for outputs in program.outputs()]
 
     def jacobian(self, theta: Array) -> Array:
         return self._chunks(theta).jacobian()
 
     def profile(self, theta: Array, program: str = "gradient", repeats: int = 5) -> list[Timing]:
         """Where the time of one evaluation of a program ("residuals", "gradient", "transposed",
-        "tangent" or "jacobian") goes: the instructions of its kernels by label, longest first.
+        "tangent", "jacobian" or "kronecker") goes: the instructions of its kernels by label, longest first.
 
         Raises DeviceError for another program or a vector of another size.
         """

@@ -1,0 +1,63 @@
+"""The symmetric rank update of BLAS.
+
+numpy has it as ``A @ A.T``, which makes a new square each time and fills both of its triangles. The
+routine itself, which scipy carries, adds to one triangle. ctypes lets other threads run meanwhile.
+"""
+
+from __future__ import annotations
+
+import ctypes
+
+import numpy as np
+from scipy.linalg import cython_blas
+
+from pinnsolve.devices.base import Array
+
+# uplo, trans, n, k, alpha, a, lda, beta, c, ldc: Fortran takes them all by address.
+_SIGNATURE = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 10)
+_LETTER, _REAL = {8: "d", 4: "s"}, {8: ctypes.c_double, 4: ctypes.c_float}
+
+
+def _address(name: str) -> int:
+    """Of a routine that scipy exports to Cython."""
+    capsule = cython_blas.__pyx_capi__[name]
+    name_of, pointer_of = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
+    name_of.restype, name_of.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    pointer_of.restype, pointer_of.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    return pointer_of(capsule, name_of(capsule))
+
+
+_ROUTINES = {size: _SIGNATURE(_address(f"{letter}syrk")) for size, letter in _LETTER.items()}
+
+
+def rank_update(total: Array, rows: Array, keep: float = 1.0) -> None:
+    """total = keep * total + rows @ rows.T, on the diagonal and above it.
+
+    total: (n, n) in C order. rows: (n, k) of the same type, each row contiguous. Nothing below the
+    diagonal is read or written.
+    """
+    size, (n, k), stride = total.itemsize, rows.shape, rows.strides[0] // total.itemsize
+    assert total.flags.c_contiguous
+    assert rows.dtype == total.dtype
+    assert rows.strides[1] == size
+    real = _REAL[size]
+    # Fortran sees both transposed: the triangle above is its lower one.
+    _ROUTINES[size](
+        b"L", b"T", ctypes.byref(ctypes.c_int(n)), ctypes.byref(ctypes.c_int(k)),
+        ctypes.byref(real(1.0)), rows.ctypes.data, ctypes.byref(ctypes.c_int(stride)),
+        ctypes.byref(real(keep)), total.ctypes.data, ctypes.byref(ctypes.c_int(n)),
+    )  # fmt: skip
+
+
+def mirror(total: Array, others: list[Array]) -> None:
+    """Add the triangles of others to the one of total, and make it symmetric; all in place, in
+    blocks of rows that stay near the core."""
+    n = len(total)
+    for first in range(0, n, 64):
+        last = min(first + 64, n)
+        rows = total[first:last, first:]
+        for other in others:
+            rows += other[first:last, first:]
+        square = rows[:, : last - first]
+        square[...] = np.triu(square) + np.triu(square, 1).T
+        total[last:, first:last] = rows[:, last - first :].T
