@@ -66,8 +66,8 @@ class KroneckerFactors:
 
     For a weight W ``(a, b)`` of products x W, each row of J is a sum over terms s of the outer
     products of x_s and y_s: x_s is an input of the layer, its value at a point or a derivative
-    along its coordinates, and y_s the derivative of the row by x_s W. Over all rows, terms and
-    products of which W is the weight, of which there are `terms`,
+    along its coordinates, and y_s the derivative of the row by x_s W. Over all rows, products of
+    which W is the weight and terms that the row reads, of which there are `terms`,
 
         left = sum x_s x_s^T, shape (a, a)        right = sum y_s y_s^T, shape (b, b)
 

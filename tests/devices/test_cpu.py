@@ -28,6 +28,7 @@ QUANTITIES = {
     "J'J": lambda o, theta, v, w: o.normal_equations(theta).matrix,
     "J'r": lambda o, theta, v, w: o.normal_equations(theta).vector,
     "r'r": lambda o, theta, v, w: np.array([o.normal_equations(theta).loss]),
+    "diagonal": lambda o, theta, v, w: o.normal_diagonal(theta),
     "J v": lambda o, theta, v, w: o.jvp(theta, v),
     "J'w": lambda o, theta, v, w: o.vjp(theta, w),
 }

@@ -7,9 +7,10 @@ routine itself, which scipy carries, adds to one triangle. ctypes lets other thr
 from __future__ import annotations
 
 import ctypes
+import importlib
+from typing import Any
 
 import numpy as np
-from scipy.linalg import cython_blas
 
 from pinnsolve.devices.base import Array
 
@@ -20,7 +21,8 @@ _LETTER, _REAL = {8: "d", 4: "s"}, {8: ctypes.c_double, 4: ctypes.c_float}
 
 def _address(name: str) -> int:
     """Of a routine that scipy exports to Cython."""
-    capsule = cython_blas.__pyx_capi__[name]
+    module: Any = importlib.import_module("scipy.linalg.cython_blas")
+    capsule = module.__pyx_capi__[name]
     name_of, pointer_of = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
     name_of.restype, name_of.argtypes = ctypes.c_char_p, [ctypes.py_object]
     pointer_of.restype, pointer_of.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]

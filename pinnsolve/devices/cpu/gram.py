@@ -69,7 +69,7 @@ class JacobianChunks:
         self.team.run(part)
         matrices, vectors, losses = zip(*parts, strict=True)
         mirror(matrices[0], list(matrices[1:]))
-        return NormalEquations(matrices[0], sum(vectors[1:], vectors[0]), sum(losses))
+        return NormalEquations(matrices[0], np.sum(vectors, axis=0), sum(losses))
 
     def _adder(self, matrix: Array) -> Callable[[Array], None]:
         """What adds rows @ rows.T to the triangle of a matrix: in single precision the products of
@@ -95,7 +95,7 @@ class JacobianChunks:
             parts[thread] = total
 
         self.team.run(part)
-        return sum(parts[1:], parts[0])
+        return np.sum(parts, axis=0)
 
     # --- J J^T -------------------------------------------------------------------------------
 

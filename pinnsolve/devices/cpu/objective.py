@@ -129,7 +129,8 @@ class CpuObjective(AbstractObjective):
 
     def profile(self, theta: Array, program: str = "gradient", repeats: int = 5) -> list[Timing]:
         """Where the time of one evaluation of a program ("residuals", "gradient", "transposed",
-        "tangent", "jacobian" or "kronecker") goes: the instructions of its kernels by label, longest first.
+        "tangent", "jacobian" or "kronecker") goes: the instructions of its kernels by label,
+        longest first.
 
         Raises DeviceError for another program or a vector of another size.
         """
