@@ -109,13 +109,20 @@ def test_parameters_that_move_nothing_leave_zeros():
         assert relative(value, right) < 1e-13
 
 
-def test_sums_of_single_precision_are_double():
-    """In single precision the products of many chunks would lose digits; in double they do not."""
-    narrow, theta = burgers(3000, precision="float32")
-    wide, _ = burgers(3000)
-    matrix = narrow.normal_equations(theta).matrix
-    assert matrix.dtype == np.float64
-    assert relative(matrix, wide.normal_equations(theta).matrix) < 3e-6
+@pytest.mark.parametrize(("precision", "tolerance"), [("float32", 1e-5), ("mixed", 1e-13)])
+def test_squares_of_values_in_single_precision(precision, tolerance):
+    """Mixed: J is rounded, and its products and their sums are those of that J in double."""
+    objective, theta = burgers(600, 2, precision)
+    jacobian, r = objective.jacobian(theta), objective.residuals(theta)
+    normal, diagonal = objective.normal_equations(theta), objective.normal_diagonal(theta)
+    expected = jacobian.T @ jacobian
+    assert normal.matrix.dtype == diagonal.dtype == np.float64
+    assert relative(normal.matrix, expected) < tolerance
+    assert relative(normal.vector, jacobian.T @ r) < 1e-5  # r by another program
+    assert relative(diagonal, expected.diagonal()) < tolerance
+    objective, _ = burgers(60, 2, precision)
+    dual, jacobian = objective.dual_equations(theta), objective.jacobian(theta)
+    assert relative(dual.matrix, jacobian @ jacobian.T) < tolerance
 
 
 # --- Kronecker factors ----------------------------------------------------------------------------

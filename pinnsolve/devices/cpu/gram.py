@@ -16,6 +16,7 @@ from pinnsolve.devices.base import Array, DualEquations, NormalEquations
 from pinnsolve.devices.cpu.blas import mirror, rank_update
 from pinnsolve.devices.cpu.bound import BoundKernel
 from pinnsolve.devices.cpu.kernel import zeros
+from pinnsolve.devices.cpu.precision import Precision
 from pinnsolve.devices.cpu.team import Range, Team, deal
 from pinnsolve.diff.parameters import Layout
 
@@ -46,8 +47,8 @@ class JacobianChunks:
         return self.layout.size
 
     @property
-    def dtype(self) -> np.dtype:
-        return self.arenas[0].dtype
+    def precision(self) -> Precision:
+        return self.kernels[0].kernel.precision
 
     # --- J^T J -------------------------------------------------------------------------------
 
@@ -72,11 +73,11 @@ class JacobianChunks:
         return NormalEquations(matrices[0], np.sum(vectors, axis=0), sum(losses))
 
     def _adder(self, matrix: Array) -> Callable[[Array], None]:
-        """What adds rows @ rows.T to the triangle of a matrix: in single precision the products of
-        one chunk are added up there, and chunks in double."""
-        if self.dtype == matrix.dtype:
+        """What adds rows @ rows.T to the triangle of a matrix: where sums are in single precision,
+        those of one chunk are, and chunks are added up in double."""
+        if self.precision.sums == matrix.dtype:
             return lambda rows: rank_update(matrix, rows)
-        narrow = zeros(matrix.size, self.dtype).reshape(matrix.shape)
+        narrow = zeros(matrix.size, self.precision.sums).reshape(matrix.shape)
 
         def add(rows: Array) -> None:
             rank_update(narrow, rows, keep=0.0)
@@ -125,7 +126,9 @@ class JacobianChunks:
     def _panel_columns(self) -> int:
         """So many that every thread has some panels, and that two of them fit into memory."""
         fair = -(-self.rows // (4 * self.team.threads)) if self.team.threads > 1 else self.rows
-        return max(COLUMNS[0], min(fair, PANEL // (self.dtype.itemsize * (self.size + 1))))
+        return max(
+            COLUMNS[0], min(fair, PANEL // (self.precision.values.itemsize * (self.size + 1)))
+        )
 
     def _turns(self, thread: int, count: int) -> list[int]:
         """The panels of a thread: the first has the most others, so they go forth and back."""
@@ -150,7 +153,7 @@ class JacobianChunks:
 
     def _share(self, thread: int) -> list[Chunk]:
         """The chunks of a thread."""
-        fitting = CHUNK // (self.dtype.itemsize * (self.size + 1))
+        fitting = CHUNK // (self.precision.values.itemsize * (self.size + 1))
         columns = max(COLUMNS[0], min(COLUMNS[1], fitting))
         costs = [m * bound.tile for bound, (m, _) in zip(self.kernels, self.counts, strict=True)]
         dealt = deal([bound.tiles for bound in self.kernels], costs, self.team.threads)
@@ -192,23 +195,24 @@ class JacobianChunks:
 
     def _buffer(self, chunks: Sequence[Chunk]) -> Array:
         widest = max((columns for _, columns in chunks), default=0)
-        return zeros((self.size + 1) * self._stride(widest), self.dtype)
+        return zeros((self.size + 1) * self._stride(widest), self.precision.values)
 
     def _stride(self, columns: int) -> int:
         """Whole cache lines, and not a power of two of them: rows would share one cache set."""
-        return columns + 64 // self.dtype.itemsize
+        return columns + 64 // self.precision.values.itemsize
 
     def _fill(self, thread: int, chunk: Chunk, buffer: Array) -> Array:
-        """Columns of [J | r]^T, ``(size + 1, columns)``, in a buffer."""
+        """Columns of [J | r]^T, ``(size + 1, columns)``, in a buffer, or a copy of it in the
+        precision of sums."""
         pieces, columns = chunk
-        stride, empty = self._stride(columns), np.zeros(0, self.dtype)
+        stride, empty = self._stride(columns), np.zeros(0, self.precision.sums)
         out = buffer[: (self.size + 1) * stride].reshape(self.size + 1, stride)[:, :columns]
         for k, first, last, column, length in pieces:
             self.kernels[k].run((first, last), self.arenas[thread], buffer, empty,
                                 stride, column, length)  # fmt: skip
             for j, start, stop in self._unmoved[k]:
                 out[start:stop, column + j * length : column + (j + 1) * length] = 0
-        return out
+        return out.astype(self.precision.sums, copy=False)
 
     @cached_property
     def _unmoved(self) -> list[list[tuple[int, int, int]]]:
