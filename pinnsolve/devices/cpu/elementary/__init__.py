@@ -7,7 +7,8 @@ Muller et al., Handbook of Floating-Point Arithmetic, 2018), tails and rational 
 for double and single precision. ERRORS bounds the error in units in the last place, subnormal
 arguments and results included; a test measures it against mpmath. Where a method ends (an angle
 of a million, the logarithm of a negative number) a branch that is hardly ever taken leads to the
-C library.
+C library, whose own error counts there. A processor without fused multiply-add computes tanh,
+expm1, sin and cos slowly, one number at a time.
 """
 
 from pinnsolve.devices.cpu.elementary import (
@@ -20,13 +21,7 @@ from pinnsolve.devices.cpu.elementary import (
 )
 from pinnsolve.devices.cpu.elementary.arithmetic import ERRORS, FUNCTIONS
 
-MODULES = (
-    arithmetic,
-    exponential,
-    logarithm,
-    circular,
-    error_function,
-    simple,
-)  # what kernels depend on
+# What compiled kernels depend on.
+MODULES = (arithmetic, exponential, logarithm, circular, error_function, simple)
 
 __all__ = ["ERRORS", "FUNCTIONS", "MODULES"]
