@@ -16,8 +16,6 @@ from pinnsolve.diff.evaluate import evaluate, topological_until
 from pinnsolve.diff.graph import Node
 from pinnsolve.diff.primitives import PRIMITIVES, Array
 
-# Without points there are no blocks to repeat a value for, so these need not look for any.
-DIRECT: dict[str, Any] = {"add": np.add, "multiply": np.multiply}
 REAL = "linear", "bilinear", "elementwise"  # kinds that make float64 of float64
 
 
@@ -67,8 +65,18 @@ class StraightLine:
 
 
 def _call(node: Node) -> Any:
-    if node.primitive in DIRECT:
-        return DIRECT[node.primitive]
+    """The numpy call of a node; where there are no points, the shortest is often enough."""
+    match node.primitive, node.attributes:
+        case "add", _:
+            return np.add
+        case "multiply", _:
+            return np.multiply
+        case "scale", (number,):
+            return partial(np.multiply, number)
+        case "dot", (False,):
+            return np.matmul
+        case "contract", _ if all(len(argument.dims) == 1 for argument in node.args):
+            return np.multiply.outer
     row = PRIMITIVES[node.primitive]
     assert row.value is not None
     value = partial(row.value, node.attributes)

@@ -5,6 +5,7 @@ import pytest
 
 from pinnsolve.diff import functions as ops
 from pinnsolve.diff.evaluate import evaluate
+from pinnsolve.diff.graph import Shape, make
 from pinnsolve.diff.parameters import Parameter
 from pinnsolve.diff.straight_line import StraightLine
 from pinnsolve.errors import GraphError
@@ -13,12 +14,17 @@ from pinnsolve.nets import normal
 W, B = Parameter((3, 4), normal(1.0)), Parameter((4,), normal(1.0))
 x = ops.constant([1.0, -2.0, 0.5])
 HIDDEN = ops.tanh(x @ W.node + B.node)
+HIDDEN_ROWS = ops.tanh(W.node)
 ROOTS = {
     "sum": 2 * B.node + B.node * B.node,
     "product": HIDDEN,
     "mask": ops.where(ops.less(B.node, 0.0), B.node, HIDDEN),
     "comparison": ops.less(B.node, HIDDEN),
     "contraction": ops.reshape(W.node, (-1,))[1:5],
+    "scale": ops.scale(-1.5, B.node),
+    "outer product": make("contract", (x, B.node), (), Shape(0, (3, 4))),
+    "product of matrices": make("contract", (W.node, HIDDEN_ROWS), (), Shape(0, (4, 4))),
+    "transposed": make("dot", (B.node, W.node), (True,), Shape(0, (3,))),
     "constant": ops.exp(x),
     "leaf": W.node,
 }

@@ -6,13 +6,14 @@ kernel, views of its vectors, the order of the few numpy calls before and after 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
+from pinnsolve.devices.cpu.jit import Runs
 from pinnsolve.devices.cpu.kernel import Array, Kernel, zeros
 from pinnsolve.devices.cpu.stages import depends_on_parameters, is_varying
 from pinnsolve.devices.cpu.team import Team, deal
@@ -98,26 +99,31 @@ class BoundKernel:
         column: int = 0,
         segment: int = 0,
         calls: slice = slice(None),
-    ) -> Callable[[], Any]:
+    ) -> Runs:
         """A call that runs tiles first to last, all calls or some. Row r, segment s of the first
         point of the first tile is ``out[r * stride + column + s * segment]``."""
-        return self.kernel.run.prepared(
+        return self.kernel.program.run(
             self.table[calls], *tiles, self.tile, self.data.ravel(),
             self.uniform, arena, out, sums, stride, column, segment,
         )  # fmt: skip
 
     def run(self, tiles: tuple[int, int], *arguments: Any, **named: Any) -> None:
         """`call`, called."""
-        if tiles[0] < tiles[1]:
-            self.call(tiles, *arguments, **named)()
+        self.call(tiles, *arguments, **named)()
 
 
 class BlockFrame:
     """What stands around the tiles of a block and is the same for all points.
 
-    total: its sums, read anew by each call. leaves: vectors of parameters and directions, likewise.
-    Of a loss and its gradient, sums that are outputs as they stand are added in long stretches; the
-    rest is a straight line that goes on from what was computed before the tiles.
+    Args:
+        total: its sums, read anew by each call.
+        leaves: the vectors of parameters and directions, likewise.
+
+    Attributes:
+        line: what comes before the tiles, stage 0, and after them, stage 1.
+        places: where the kernel reads the values of stage 0.
+        results: where in loss and gradient the values of stage 1 are added.
+        stretches: where sums are added that are outputs as they stand, and those sums.
     """
 
     def __init__(self, bound: BoundKernel, total: Array, leaves: Sequence[Array]) -> None:
@@ -127,11 +133,11 @@ class BlockFrame:
             for node in kernel.uniform_offsets
             if node.primitive not in LEAVES and depends_on_parameters(node)
         ]
-        self._places = [bound.place_of(node) for node in before]
+        self.places = [bound.place_of(node) for node in before]
         starts = {"loss": 0}
         starts |= {f"gradient {k}": 1 + start for k, start in enumerate(kernel.layout.offsets)}
         plain, after = [], []
-        self._results: list[slice] = []
+        self.results: list[slice] = []
         for name, node in kernel.stages.epilogue.items():
             if name not in starts:
                 continue
@@ -139,9 +145,9 @@ class BlockFrame:
             if node in kernel.sum_offsets:
                 plain.append((start, kernel.sum_offsets[node], size))
             else:
-                self._results.append(slice(start, start + size))
+                self.results.append(slice(start, start + size))
                 after.append(node)
-        self._stretches = [
+        self.stretches = [
             (slice(place, place + size), total[start : start + size])
             for place, start, size in _joined(sorted(plain))
         ]
@@ -156,21 +162,7 @@ class BlockFrame:
             for node in topological([*before, *after])
             if node.primitive in LEAVES
         }
-        self._line = StraightLine(given, before, after)
-
-    def before(self) -> None:
-        """Set what the kernel reads."""
-        for place, value in zip(self._places, self._line.run(0), strict=True):
-            place[...] = value
-
-    def after(self, result: Array) -> None:
-        """Add the loss, and the gradient behind it."""
-        for place, values in self._stretches:
-            part = result[place]
-            part += values
-        for place, value in zip(self._results, self._line.run(1), strict=True):
-            part = result[place]
-            part += value.ravel()
+        self.line = StraightLine(given, before, after)
 
     def outputs(self) -> dict[str, Array]:
         """All that is the same for all points, by name."""
@@ -192,10 +184,13 @@ class Frame:
         self._theta, self._direction = np.zeros((2, size))
         self._thetas = [self._theta, *(b.uniform[:size] for b in kernels)]
         self._directions = [self._direction, *(b.uniform[size : 2 * size] for b in kernels)]
-        self._blocks = [
+        self._blocks = blocks = [
             BlockFrame(bound, self.total[span], (self._theta, self._direction))
             for bound, span in zip(kernels, self.spans, strict=True)
         ]
+        self._before = [(block.line, block.places) for block in blocks if block.places]
+        self._after = [(block.line, block.results) for block in blocks if block.results]
+        self._stretches = [stretch for block in blocks for stretch in block.stretches]
 
     def before(self, theta: Array, direction: Array | None = None) -> None:
         """Set what the kernels read."""
@@ -204,14 +199,20 @@ class Frame:
         if direction is not None:
             for vector in self._directions:
                 vector[...] = direction
-        for block in self._blocks:
-            block.before()
+        for line, places in self._before:
+            for place, value in zip(places, line.run(0), strict=True):
+                place[...] = value
 
     def after(self) -> tuple[float, Array]:
         """The loss, 0 if the program has none, and the gradient."""
         result = np.zeros(1 + len(self._theta))
-        for block in self._blocks:
-            block.after(result)
+        for place, values in self._stretches:
+            part = result[place]
+            part += values
+        for line, places in self._after:
+            for place, value in zip(places, line.run(1), strict=True):
+                part = result[place]
+                part += value.ravel()
         return float(result[0]), result[1:]
 
     def outputs(self) -> list[dict[str, Array]]:
@@ -263,12 +264,17 @@ class BoundProgram:
             for row in out.reshape(-1, bound.padded)
         ]
         dealt = deal([b.tiles for b in kernels], [b.cost for b in kernels], team.threads)
-        self.calls = [
-            [
-                bound.call(tiles, arena, out, sums[span], 0, tiles[0] * bound.tile, bound.padded)
-                for bound, tiles, out, span in zip(kernels, ranges, outs, frame.spans, strict=True)
-                if tiles[0] < tiles[1]
-            ]
+        self.runs = [
+            Runs.joined(
+                [
+                    bound.call(
+                        tiles, arena, out, sums[span], 0, tiles[0] * bound.tile, bound.padded
+                    )
+                    for bound, tiles, out, span in zip(
+                        kernels, ranges, outs, frame.spans, strict=True
+                    )
+                ]
+            )
             for ranges, arena, sums in zip(dealt, arenas, self.sums, strict=True)
         ]
 
@@ -278,8 +284,7 @@ class BoundProgram:
 
     def _part(self, thread: int) -> None:
         self.sums[thread].fill(0)
-        for call in self.calls[thread]:
-            call()
+        self.runs[thread]()
 
     def rows(self) -> Array:
         """The rows that the last run wrote: by block, residual, point."""

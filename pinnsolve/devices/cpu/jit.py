@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +21,27 @@ from pinnsolve.devices.cpu import elementary, trace
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-# Runs the calls of a table, row by row, for a range of tiles.
-DRIVER = """
-define void @{name}(ptr %table, i64 %rows, i64 %width, ptr %D, ptr %U, ptr %S, ptr %O, ptr %A,
-    i64 %first, i64 %last, i64 %tile, i64 %stride, i64 %column, i64 %segment) {{
+# A run, as the driver reads it: a table of calls and their arrays; the rows of the table and their
+# width, the first tile and the one after the last, points of a tile, and where outputs go.
+ADDRESSES = ("table", "D", "U", "S", "O", "A")
+NUMBERS = ("rows", "width", "first", "last", "tile", "stride", "column", "segment")
+FIELDS = "".join(
+    f"  %{name}_at = getelementptr i64, ptr %fields, i64 {k}\n"
+    f"  %{name} = load {'ptr' if name in ADDRESSES else 'i64'}, ptr %{name}_at\n"
+    for k, name in enumerate((*ADDRESSES, *NUMBERS))
+)
+LENGTH = len(ADDRESSES) + len(NUMBERS)
+DRIVER = f"""
+define void @{{name}}(ptr %runs, i64 %count) {{{{
 entry:
-  br label %start
+  br label %run
+run:
+  %done = phi i64 [0, %entry], [%running, %end]
+  %skipped = mul i64 %done, {LENGTH}
+  %fields = getelementptr i64, ptr %runs, i64 %skipped
+{FIELDS}  br label %start
 start:
-  %number = phi i64 [%first, %entry], [%next, %after]
+  %number = phi i64 [%first, %run], [%next, %after]
   %at = mul i64 %number, %tile
   %behind = sub i64 %number, %first
   %offset = mul i64 %behind, %tile
@@ -50,11 +63,34 @@ after:
   %again = icmp slt i64 %next, %last
   br i1 %again, label %start, label %end
 end:
+  %running = add i64 %done, 1
+  %another = icmp slt i64 %running, %count
+  br i1 %another, label %run, label %stop
+stop:
   ret void
-}}
+}}}}
 """
-CALL = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p, *[ctypes.c_int64] * 2, *[ctypes.c_void_p] * 5],
-                        *[ctypes.c_int64] * 6)  # fmt: skip
+CALL = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)
+Driver = Callable[[Any, int], None]
+
+
+class Runs:
+    """Calls of tables for ranges of tiles, one after the other: one call of the driver, which other
+    threads of Python do not wait for. Arrays are kept, at the addresses that the records hold."""
+
+    def __init__(self, driver: Driver, records: Array, arrays: Sequence[Array]) -> None:
+        self.driver, self.records, self.arrays = driver, records, arrays
+        self._start = records.ctypes.data_as(ctypes.c_void_p)
+
+    def __call__(self) -> None:
+        if len(self.records):
+            self.driver(self._start, len(self.records))
+
+    @staticmethod
+    def joined(runs: Sequence[Runs]) -> Runs:
+        """All of at least one."""
+        records = np.concatenate([run.records for run in runs])
+        return Runs(runs[0].driver, records, [array for run in runs for array in run.arrays])
 
 
 class Program:
@@ -67,22 +103,20 @@ class Program:
 
     def __init__(self, addresses: dict[str, int], driver: int) -> None:
         self.addresses = addresses  # by text
-        self.driver = CALL(driver)  # other threads of Python run meanwhile
+        self.driver = CALL(driver)
 
-    def prepared(
+    def run(
         self, table: Array, first: int, last: int, tile: int, D: Array, U: Array, S: Array,
         O: Array, A: Array, stride: int, column: int, segment: int,  # noqa: E741
-    ) -> Callable[[], None]:  # fmt: skip
-        """A run without arguments: addresses are taken now, and their arrays kept with them."""
-        if not len(table) or first >= last:
-            return lambda: None
-        start, *others = (a.ctypes.data_as(ctypes.c_void_p) for a in (table, D, U, S, O, A))
-        return partial(self.driver, start, *table.shape, *others, first, last, tile, stride,
-                       column, segment)  # fmt: skip
-
-    def __call__(self, *arguments: Any) -> None:
-        """A run; arguments as `prepared` has them."""
-        self.prepared(*arguments)()
+    ) -> Runs:  # fmt: skip
+        """The calls of a table for tiles first to last, to be called."""
+        arrays = table, D, U, S, O, A
+        numbers = *table.shape, first, last, tile, stride, column, segment
+        record = [*(array.ctypes.data for array in arrays), *numbers]
+        count = 1 if len(table) and first < last else 0
+        return Runs(
+            self.driver, np.array([record] * count, np.int64).reshape(count, LENGTH), arrays
+        )
 
 
 def program(texts: Sequence[str], dtype: str, cache_folder: Path) -> Program:

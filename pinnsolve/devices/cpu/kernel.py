@@ -17,7 +17,7 @@ from pinnsolve.devices.cpu.buffers import allocate
 from pinnsolve.devices.cpu.cells import Call, Operand, cells_of
 from pinnsolve.devices.cpu.emit import emit
 from pinnsolve.devices.cpu.instructions import Lowered
-from pinnsolve.devices.cpu.jit import program
+from pinnsolve.devices.cpu.jit import Program, program
 from pinnsolve.devices.cpu.lower import lower
 from pinnsolve.devices.cpu.machine import second_level_cache
 from pinnsolve.devices.cpu.precision import PRECISIONS, Precision
@@ -46,7 +46,7 @@ class Kernel:
     uniform_size: int
     sum_offsets: Mapping[Node, int]
     sum_size: int
-    run: Any
+    program: Program
     precision: Precision
 
     def tile(self, points: int, threads: int) -> int:
@@ -110,7 +110,7 @@ def build_kernels(
     lowered = [lower(s, r) for s, r in zip(stages, rows, strict=True)]
     calls = [emit(block) for block in lowered]
     texts = list(dict.fromkeys(call.text for block in calls for call in block))
-    run = program(texts, precision, cache_folder)
+    functions = program(texts, precision, cache_folder)
     kernels = []
     for s, low, block in zip(stages, lowered, calls, strict=True):
         offsets, arena = allocate(block, low.buffers)
@@ -119,13 +119,13 @@ def build_kernels(
                 s,
                 low,
                 tuple(block),
-                tuple(run.addresses[call.text] for call in block),
+                tuple(functions.addresses[call.text] for call in block),
                 tuple(offsets),
                 arena,
                 layout,
                 *_uniform_offsets(s.uniform, layout),
                 *_offsets(s.sums),
-                run,
+                functions,
                 PRECISIONS[precision],
             )
         )
