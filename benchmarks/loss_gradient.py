@@ -6,9 +6,10 @@ matrix-product rate.
 
 The cases are the product of the four lists; without any of them, the default selection. On one core
 and one thread, all in turn, medians. Every scheme is checked first: loss and gradient equal ours to
-1e-10 in float64, 1e-3 in float32 (against our float64). JAX in blocks tries the block sizes BLOCKS,
-the fastest takes part. A scheme is left out when one evaluation is expected to take longer than
-`--limit` seconds, and the table says so; `--full` has no limit and takes all cases.
+1e-10 in float64, 1e-3 in float32 (against our float64, which takes part, as our mixed precision
+does). JAX in blocks tries the block sizes BLOCKS, the fastest takes part. A scheme is left out when
+one evaluation is expected to take longer than `--limit` seconds, and the table says so; `--full`
+has no limit and takes all cases.
 
 Memory is what an evaluation needs beside parameters and points: JAX's own analysis of temporaries;
 of ours arenas, tables and sums; of torch the growth of the resident size at its largest. The rate
@@ -80,9 +81,8 @@ class Table:
         if alone > self.limit:
             return [Line.left_out("pinnsolve", f"about {alone:.0f} s for one evaluation")]
         found = [own.evaluation(ours.evaluation, case)]
-        if case.precision == "float32":  # what values and times are held against
-            double = Case(case.equation, case.depth, case.width, case.points)
-            found.append(own.evaluation(ours.evaluation, double))
+        if case.precision == "float32":  # the last is what values and times are held against
+            found += [own.evaluation(ours.evaluation, case, p) for p in ("mixed", "float64")]
         exact = found[-1]
         left_out: list[Line] = []
         for name, options in self._peers(case).items():

@@ -6,7 +6,9 @@ import importlib
 import os
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -40,24 +42,26 @@ def equation_block(case: Case) -> tuple[ResidualBlock, Layout]:
     return build(system, plans, model)[0], model.layout
 
 
-def objective(case: Case, threads: int = 1) -> AbstractObjective:
+def bound(case: Case, threads: int = 1) -> AbstractObjective:
     """The case, bound to its points: the loss is the mean square."""
+    threadpool_limits(1)  # of BLAS; threads of ours are not BLAS's
     block, layout = equation_block(case)
-    _, x = case.data()
-    scale = np.full((case.points, len(block.residuals)), case.points**-0.5)
     executable = CpuDevice(threads, case.precision).compile([block], layout)
-    return executable.bind([BlockPoints((x.astype(float),), scale)])
+    return executable.bind([_points(block, case.data()[1].astype(float))])
 
 
-def evaluation(case: Case) -> Evaluation:
-    """A case by our kernels, named by its precision."""
+def _points(block: ResidualBlock, x: Array) -> BlockPoints:
+    """Points with the scale that makes the loss a mean."""
+    return BlockPoints((x,), np.full((len(x), len(block.residuals)), len(x) ** -0.5))
+
+
+def evaluation(case: Case, precision: str = "") -> Evaluation:
+    """A case by our kernels, in another precision than its own if one is given."""
+    precision = precision or case.precision
     block, layout = equation_block(case)
-    theta, x = case.data()
-    values = (theta.astype(float), x.astype(float))
-    made = generated(lambda: block, layout, *values, case.precision)
-    return Evaluation(
-        f"pinnsolve, {case.precision}", made.call, made.result, made.compile_seconds, made.memory
-    )
+    theta, x = (values.astype(float) for values in case.data())
+    made = generated(lambda: block, layout, theta, x, precision)
+    return replace(made, name=f"pinnsolve, {precision}", nodes=0)
 
 
 def generated(
@@ -70,30 +74,41 @@ def generated(
     """Loss and gradient of mean squares by our kernels on one thread, compiled with an empty cache;
     the time to build the residuals counts as compiling."""
     threadpool_limits(1)
-    with tempfile.TemporaryDirectory() as folder:
-        os.environ["PINNSOLVE_CACHE"] = folder
+    with empty_cache():
         start = time.perf_counter()
         block = residual()
-        bound: Any = CpuDevice(1, precision).compile([block], layout).bind(
-            [BlockPoints((x,), np.full((len(x), len(block.residuals)), len(x) ** -0.5))]
-        )  # fmt: skip
-        bound.loss_gradient(theta)
+        objective: Any = CpuDevice(1, precision).compile([block], layout).bind([_points(block, x)])
+        objective.loss_gradient(theta)
         seconds = time.perf_counter() - start
     program = PROGRAMS["gradient"](block.residuals, [p.node for p in layout.parameters])
     nodes = cost(rewrite(program)).nodes
 
     def call() -> tuple[float, Array]:
-        return bound.loss_gradient(theta)
+        return objective.loss_gradient(theta)
 
-    return Evaluation("pinnsolve", call, call, seconds, working_memory(bound), nodes)
+    return Evaluation("pinnsolve", call, call, seconds, working_memory(objective), nodes)
 
 
-def working_memory(bound: Any) -> float:
+@contextmanager
+def empty_cache() -> Iterator[None]:
+    """Compiled code goes to a folder that is empty and goes away."""
+    before = os.environ.get("PINNSOLVE_CACHE")
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["PINNSOLVE_CACHE"] = folder
+        try:
+            yield
+        finally:
+            del os.environ["PINNSOLVE_CACHE"]
+            if before is not None:
+                os.environ["PINNSOLVE_CACHE"] = before
+
+
+def working_memory(objective: Any) -> float:
     """Bytes of arenas, tables and sums: all that an evaluation needs beside points and
     parameters."""
-    memory = sum(arena.nbytes for arena in bound.arenas)
-    for kernel in bound.bound["gradient"]:
-        sums = kernel.kernel.sum_size * kernel.data.itemsize * len(bound.arenas)
+    memory = sum(arena.nbytes for arena in objective.arenas)
+    for kernel in objective.bound["gradient"]:
+        sums = kernel.kernel.sum_size * kernel.data.itemsize * len(objective.arenas)
         memory += kernel.uniform.nbytes + kernel.table.nbytes + sums
     return float(memory)
 
