@@ -31,6 +31,9 @@ PATIENCE = 60.0  # seconds of timing for one case, once it had its rounds
 TOLERANCE = {"float64": 1e-10, "float32": 1e-3}
 
 
+_cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+
+
 class SkippedError(Exception):
     """A measurement that is left out, and why."""
 
@@ -178,11 +181,12 @@ def _forget() -> None:
 
 
 @contextmanager
-def workers(*names: str) -> Iterator[dict[str, Worker]]:
-    """A worker for each library, on one core and with one thread each; ended afterwards."""
-    one_core()
+def workers(*names: str, threads: int = 1) -> Iterator[dict[str, Worker]]:
+    """A worker for each library, with one thread each, or more on as many cores; ended
+    afterwards."""
+    keep_cores(threads)
     for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ[variable] = "1"
+        os.environ[variable] = str(threads)
     started = {name: Worker() for name in names}
     try:
         yield started
@@ -193,8 +197,13 @@ def workers(*names: str) -> Iterator[dict[str, Worker]]:
 
 def one_core() -> None:
     """Keep this process and those it starts on one core, where the system can."""
+    keep_cores(1)
+
+
+def keep_cores(count: int) -> None:
+    """Likewise on the first of the cores it was given when it began."""
     if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+        os.sched_setaffinity(0, _cores[:count])
 
 
 def available(*modules: str) -> list[str]:

@@ -26,12 +26,14 @@ Derivatives = tuple[Any, Any, Any, Any]  # u, u_0, u_1 and the operator of top o
 
 
 def load() -> Any:
-    """JAX on one core, float64 allowed. Call it first: settings are read when JAX is imported."""
+    """JAX on the cores that a worker has, float64 allowed. Call it first: settings are read when
+    JAX is imported."""
     if "JAX_PLATFORMS" not in os.environ:
         os.environ["JAX_PLATFORMS"] = "cpu"
+        threads = int(os.environ.get("OMP_NUM_THREADS", "1"))
         os.environ["XLA_FLAGS"] = (
-            "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1 "
-            + os.environ.get("XLA_FLAGS", "")
+            f"--xla_cpu_multi_thread_eigen={str(threads > 1).lower()} "
+            f"intra_op_parallelism_threads={threads} " + os.environ.get("XLA_FLAGS", "")
         )
     try:
         jax: Any = importlib.import_module("jax")
