@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 
 from pinnsolve.devices.cpu.elementary.arithmetic import (
     LN2,
@@ -22,6 +23,9 @@ LOG = (
     0.6666666666666734, 0.39999999999414365, 0.28571428742461785, 0.22222198565107223,
     0.18183564770009852, 0.15314038593141446, 0.1479607523609986,
 ), (0.6666677639551449, 0.3997753936174388, 0.29871800183298536)  # fmt: skip
+
+# The smallest and the largest normal number.
+NORMAL = (2.0**-1022, sys.float_info.max), (2.0**-126, (2 - 2.0**-23) * 2.0**127)
 
 
 def _exponent(tracer: Tracer, x: Value) -> tuple[Value, Value]:
@@ -46,8 +50,8 @@ def _log_of(tracer: Tracer, k: Value, f: Value, more: Value | float) -> Value:
 
 def _is_usual(tracer: Tracer, x: Value) -> Value:
     """Where x is positive, normal and finite."""
-    least = of_precision(tracer, (2.0**-1022, 2.0**-126))
-    return x.compare(">=", least) & x.compare("<", math.inf)
+    least, largest = of_precision(tracer, NORMAL)
+    return x.compare(">=", least) & x.compare("<=", largest)
 
 
 @elementary(error=2.0)
