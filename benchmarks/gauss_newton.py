@@ -65,7 +65,7 @@ def evaluation(case: Case, threads: int) -> Evaluation:
     from pinnsolve.optim.linear import ShiftedMatrix
 
     start = time.perf_counter()
-    bound: Any = ours.objective(case, threads)
+    bound: Any = ours.bound(case, threads)
     theta = case.data()[0].astype(float)
 
     def call() -> tuple[Array, Array, float, Array]:
