@@ -118,7 +118,7 @@ class Writer:
 
     def attributes(self, node: Node) -> list[Any]:
         match node.primitive, node.attributes:
-            case "parameter", (parameter,):
+            case "parameter" | "direction", (parameter,):
                 return [self.names[parameter]]
             case "constant", (literal,):
                 return [self.constant(literal)]
@@ -185,7 +185,7 @@ class Reader:
         return nodes
 
     def attributes(self, primitive: str, values: Sequence[Any]) -> tuple[Any, ...]:
-        if primitive == "parameter":
+        if primitive in ("parameter", "direction"):
             (name,) = values
             return (self.parameters[name],)
         if primitive == "constant":

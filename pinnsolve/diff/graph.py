@@ -259,7 +259,8 @@ def topological(roots: Iterable[Node]) -> list[Node]:
     order: list[Node] = []
     seen: set[Node] = set()
     path: list[Node] = []  # from a root to where we are
-    stack: list[Node | None] = list(roots)[::-1]  # None: all arguments of the path's end are done
+    stack: list[Node | None] = [*roots]  # None: all arguments of the path's end are done
+    stack.reverse()
     while stack:
         node = stack.pop()
         if node is None:

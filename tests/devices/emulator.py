@@ -7,10 +7,14 @@ A loop over points is one vector operation here.
 
 from __future__ import annotations
 
+import ctypes
 import math
+from functools import partial
 
 import numpy as np
 from scipy import special
+
+from pinnsolve.devices.cpu.jit import Runs
 
 FUNCTIONS = {
     "exp": np.exp,
@@ -84,41 +88,37 @@ NAMES = {
     "uniform": uniform,
     "increase": increase,
     "range": range,
+    "perhaps": range,
     "points": lambda length: [np.arange(length)],
     "R": float,
     "accumulator": Accumulator,
 }
 
 
-def matrix(array, start, rows, columns, leading):
-    """A column-major matrix inside an array."""
-    index = start + np.arange(rows)[:, None] + leading * np.arange(columns)
-    assert index.max() < array.size
-    assert leading >= rows
-    return index
-
-
-def product(left_t, right_t, m, n, k, a, a0, lda, b, b0, ldb, accumulate, c, c0, ldc):
-    left = a[matrix(a, a0, k, m, lda)].T if left_t else a[matrix(a, a0, m, k, lda)]
-    right = b[matrix(b, b0, n, k, ldb)].T if right_t else b[matrix(b, b0, k, n, ldb)]
-    target = matrix(c, c0, m, n, ldc)
-    c[target] = left @ right + (c[target] if accumulate else 0)
-
-
 class Program:
     """What a compiled program is to the device: addresses and a call over a range of tiles."""
 
     def __init__(self, texts):
-        self.calls = []
+        self.calls, self.runs = [], []
         self.addresses = {text: k for k, text in enumerate(texts)}
         for text in texts:
-            names = {**NAMES, "product": product}
+            names = dict(NAMES)
             exec(text, names)
-            self.calls.append(names["call"])
+            self.calls.append(names.get("call") or names["pairs"])
 
-    def __call__(self, table, first, last, groups, *rest):
+    def run(self, *arguments):
+        """A record is the number of a run that is known here."""
+        self.runs.append(partial(self._run, *arguments))
+        return Runs(self._driver, np.array([len(self.runs) - 1]), ())
+
+    def _driver(self, start, count):
+        numbers = ctypes.cast(start, ctypes.POINTER(ctypes.c_int64))
+        for number in numbers[:count]:
+            self.runs[number]()
+
+    def _run(self, table, first, last, tile, *rest):
         *arrays, stride, column, segment = rest
-        tile = Length(8 * groups)
+        tile = Length(tile)
         for number in range(first, last):
             # A tile starts with an arena of nothing: what it did not write it must not read.
             arrays[2].fill(math.nan)

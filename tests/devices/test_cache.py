@@ -11,10 +11,12 @@ import pytest
 
 import pinnsolve as ps
 from pinnsolve.cache import Files
-from pinnsolve.devices.cpu import jit
-from pinnsolve.devices.cpu.trace import LANES
+from pinnsolve.devices.cpu import final, jit
+from pinnsolve.diff.residual import PROGRAMS
+from tests.devices.gallery import case
 
 ROOT = Path(__file__).parents[2]
+TILE = 32  # points
 TEXT = """def call(row, at, D, U, S, O, A, tile, stride, column, segment):
     p0 = row[1]
     for i in points(tile):
@@ -30,8 +32,8 @@ def product(factor, folder, dtype="float64"):
     """The factor times 0, 1, 2, ... of compiled code."""
     program = jit.program([text(factor)], dtype, folder)
     table = np.array([[program.addresses[text(factor)], 0]])
-    x, out, none = np.arange(LANES, dtype=dtype), np.zeros(LANES, dtype), np.zeros(0, dtype)
-    program(table, 0, 1, 1, x, none, none, out, none, 0, 0, 0)
+    x, out, none = np.arange(TILE, dtype=dtype), np.zeros(TILE, dtype), np.zeros(0, dtype)
+    program.run(table, 0, 1, TILE, x, none, none, out, none, 0, 0, 0)()
     return out
 
 
@@ -69,12 +71,12 @@ def files_in(folder):
 
 def test_each_text_and_precision_is_compiled_once_and_kept(tmp_path, compilations, anew):
     for factor, dtype in ((2, "float64"), (3, "float64"), (2, "float32")):
-        assert np.array_equal(product(factor, tmp_path, dtype), factor * np.arange(LANES))
+        assert np.array_equal(product(factor, tmp_path, dtype), factor * np.arange(TILE))
     assert len(compilations) == len(files_in(tmp_path)) == 4  # three texts and the driver
     product(2, tmp_path)
     anew()
-    assert np.array_equal(product(2, tmp_path), 2 * np.arange(LANES))
-    assert np.array_equal(product(3, tmp_path), 3 * np.arange(LANES))
+    assert np.array_equal(product(2, tmp_path), 2 * np.arange(TILE))
+    assert np.array_equal(product(3, tmp_path), 3 * np.arange(TILE))
     assert len(compilations) == 4
 
 
@@ -103,6 +105,21 @@ def test_code_of_another_machine_or_compiler_is_not_loaded(
     assert len(list((tmp_path / "kernels").iterdir())) == 2
 
 
+@pytest.mark.parametrize("name", sorted(PROGRAMS))
+def test_final_graphs_are_kept_whole(tmp_path, monkeypatch, name):
+    """What is read is the very graph that was made: nodes are interned."""
+    found = case("kovasznay")
+    parameters = found.layout.parameters
+    graph = PROGRAMS[name](found.blocks[0].residuals, [p.node for p in parameters])
+    made = final.finished(graph)
+    assert final.final_graph(graph, parameters, tmp_path).outputs == made.outputs
+    assert len(files_in(tmp_path)) == 1
+    monkeypatch.setattr(final, "finished", lambda graph: pytest.fail("made again"))
+    kept = final.final_graph(graph, parameters, tmp_path)
+    assert list(kept.outputs) == list(made.outputs)
+    assert all(kept.outputs[key] is node for key, node in made.outputs.items())
+
+
 # --- damage ----------------------------------------------------------------------------------
 
 
@@ -125,7 +142,7 @@ def test_a_damaged_file_is_made_anew(tmp_path, compilations, anew, damage):
     for path, code in whole.items():
         path.write_bytes(damage[1](code))
     anew()
-    assert np.array_equal(product(2, tmp_path), 2 * np.arange(LANES))
+    assert np.array_equal(product(2, tmp_path), 2 * np.arange(TILE))
     assert len(compilations) == 4
     assert {path: path.read_bytes() for path in files_in(tmp_path)} == whole
 
@@ -145,7 +162,7 @@ def test_a_folder_that_cannot_be_written(tmp_path):
     blocked.write_text("not a folder")
     with pytest.warns(UserWarning, match="cannot be kept in .*file.*set PINNSOLVE_CACHE"):
         found = product(2, blocked)
-    assert np.array_equal(found, 2 * np.arange(LANES))
+    assert np.array_equal(found, 2 * np.arange(TILE))
 
 
 def test_a_write_that_breaks_off_leaves_nothing(tmp_path, monkeypatch):
@@ -223,7 +240,7 @@ def test_clearing_removes_what_is_ours_alone(tmp_path, monkeypatch, anew, compil
     assert files_in(tmp_path) == sorted(foreign)
     assert not other_version.parent.exists()
     assert ps.clear_cache() == 0
-    assert np.array_equal(product(2, tmp_path), 2 * np.arange(LANES))  # what is loaded stays
+    assert np.array_equal(product(2, tmp_path), 2 * np.arange(TILE))  # what is loaded stays
     assert len(compilations) == 2
     anew()
     product(2, tmp_path)

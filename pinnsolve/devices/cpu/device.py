@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from pinnsolve.devices.base import (
@@ -16,19 +17,16 @@ from pinnsolve.devices.base import (
     ResidualBlock,
     check_points,
 )
+from pinnsolve.devices.cpu.final import final_graph
 from pinnsolve.devices.cpu.function import CpuFunction
 from pinnsolve.devices.cpu.kernel import Kernel, build_kernels
 from pinnsolve.devices.cpu.objective import CpuObjective
 from pinnsolve.devices.cpu.precision import PRECISIONS
 from pinnsolve.devices.cpu.team import Team
 from pinnsolve.devices.cpu.weights import transposed_weights
-from pinnsolve.diff.flatten import flatten
-from pinnsolve.diff.fold import fold
 from pinnsolve.diff.graph import Graph, Node
 from pinnsolve.diff.parameters import Layout
 from pinnsolve.diff.residual import PROGRAMS
-from pinnsolve.diff.rewrite import rewrite
-from pinnsolve.diff.rotate import rotate
 from pinnsolve.errors import DeviceError
 from pinnsolve.options import Options
 
@@ -87,17 +85,22 @@ class CpuExecutable(AbstractExecutable):
     def program(self, name: str) -> list[Kernel]:
         """The kernels of all blocks, built once a program."""
         if name not in self.kernels:
-            nodes = [p.node for p in self.layout.parameters]
             start = time.perf_counter()
+            cache = Options.from_environment().cache
             self.kernels[name] = build_kernels(
-                [_lowered(PROGRAMS[name](block.residuals, nodes)) for block in self.blocks],
+                [self._final(name, block, cache) for block in self.blocks],
                 [self._rows(name, len(block.residuals)) for block in self.blocks],
                 self.layout,
                 self.precision,
-                Options.from_environment().cache,
+                cache,
             )
             self.seconds[name] = time.perf_counter() - start
         return self.kernels[name]
+
+    def _final(self, name: str, block: ResidualBlock, cache: Path) -> Graph:
+        parameters = self.layout.parameters
+        graph = PROGRAMS[name](block.residuals, [p.node for p in parameters])
+        return transposed_weights(final_graph(graph, parameters, cache))
 
     def session(self) -> AbstractContextManager[Any]:
         return self.team.session()
@@ -114,7 +117,3 @@ class CpuExecutable(AbstractExecutable):
             for k, start in enumerate(self.layout.offsets):
                 rows[f"jacobian {j} {k}"] = (start, j)
         return rows
-
-
-def _lowered(graph: Graph) -> Graph:
-    return transposed_weights(rewrite(flatten(fold(rotate(graph)))))

@@ -31,7 +31,7 @@ from pinnsolve.devices.cpu.instructions import (
     summed,
 )
 from pinnsolve.devices.cpu.stages import Stages
-from pinnsolve.diff.graph import Node, topological
+from pinnsolve.diff.graph import Node
 from pinnsolve.diff.rewrite import NARROW
 
 EXPENSIVE = {"tanh", "sigmoid", "sin", "cos", "exp", "expm1", "log", "log1p", "erf", "arctan"}
@@ -62,6 +62,8 @@ class _Lowering:
         self.stored: set[Node] = set()
         self.stores: dict[Node, list[Place]] = {}
         self.written: set[str] = set()  # outputs that an outer product has written
+        terms = {name: frozenset(outer_terms(node)) for name, node in stages.rows.items()}
+        self.outer_outputs = {name: found for name, found in terms.items() if found}
 
     def run(self) -> Lowered:
         columns = 0
@@ -253,9 +255,12 @@ class _Lowering:
     def _read(self) -> set[Node]:
         """Operands of instructions: not the outer products that are but added to output rows."""
         added: set[Node] = set()
-        for node in self.stages.rows.values():
-            if outer_terms(node):
-                added |= {n for n in topological([node]) if outer_terms(n)}
+        stack = [self.stages.rows[name] for name in self.outer_outputs]
+        while stack:
+            node = stack.pop()
+            if node not in added:
+                added.add(node)
+                stack += node.args if node.primitive == "add" else ()
         return {a for n in self.stages.tile if n not in added and n.points for a in n.args}
 
     def _whole_operands(self, node: Node) -> list[Node]:
@@ -389,8 +394,8 @@ class _Lowering:
             case "sum_axes" if target is not None:
                 return [ColumnSum(node, self.place(node.args[0]), target)]
         found: list[Instruction] = [] if target is None else [Outer(node, target)]
-        for name, output in self.stages.rows.items():
-            if node in outer_terms(output):  # the first one writes, the others add to it
+        for name, terms in self.outer_outputs.items():
+            if node in terms:  # the first one writes, the others add to it
                 found.append(Outer(node, Rows(*self.rows[name]), name in self.written))
                 self.written.add(name)
         return found
