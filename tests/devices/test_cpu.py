@@ -339,11 +339,15 @@ def test_mixed_precision_sums_in_double():
     single, mixed = (
         executable_of("burgers", precision=p).bind(points) for p in ("float32", "mixed")
     )
-    rows = mixed.residuals(theta)
-    assert np.array_equal(rows, single.residuals(theta))
-    exact = float(np.sum(np.square(rows)))
-    errors = [abs(o.loss_gradient(theta)[0] - exact) / exact for o in (mixed, single)]
-    assert errors[0] < 5e-8 < errors[1]
+    errors = []
+    for seed in range(6):
+        rows = mixed.residuals(case("burgers").theta(seed))
+        assert np.array_equal(rows, single.residuals(case("burgers").theta(seed)))
+        exact = float(np.sum(np.square(rows)))
+        losses = [o.loss_gradient(case("burgers").theta(seed))[0] for o in (mixed, single)]
+        errors.append([abs(loss - exact) / exact for loss in losses])
+    worst = np.max(errors, axis=0)
+    assert worst[0] < 3e-8 < worst[1]
     reference = ReferenceDevice().compile(case("burgers").blocks, case("burgers").layout)
     expected = reference.bind(points).loss_gradient(theta)[1]
     assert relative(mixed.loss_gradient(theta)[1], expected) < 1e-5

@@ -48,7 +48,9 @@ def test_a_sum_over_points_inside_a_residual_is_refused():
 
 
 def test_unknown_settings_are_refused():
-    with pytest.raises(DeviceError, match="precision must be float64, float32, mixed, not 'float16'"):
+    with pytest.raises(
+        DeviceError, match="precision must be float64, float32, mixed, not 'float16'"
+    ):
         CpuDevice(precision="float16")
     with pytest.raises(DeviceError, match="threads must be a whole number of at least 1, not -1"):
         CpuDevice(threads=-1)
