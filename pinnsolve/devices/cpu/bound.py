@@ -255,8 +255,10 @@ class BoundProgram:
         width = LINE // precision.sums.itemsize
         padded = -(-frame.total.size // width) * width
         self.sums = zeros(team.threads * padded, precision.sums).reshape(team.threads, padded)
+        # Only where there are rows at points: sums need no memory that grows with their number.
         outs = [
-            zeros(m * b.padded, precision.values) for m, b in zip(residuals, kernels, strict=True)
+            zeros(m * b.padded if b.kernel.stages.rows else 0, precision.values)
+            for m, b in zip(residuals, kernels, strict=True)
         ]
         self._rows = [
             row[: bound.points]
