@@ -9,9 +9,7 @@ from itertools import combinations
 from math import ceil
 from typing import Any
 
-import numpy as np
 import sympy
-from scipy.optimize import linear_sum_assignment
 
 from pinnsolve.errors import ProblemError
 from pinnsolve.pde.agreement import Domain, check_contradictions, warn_where_parts_meet
@@ -262,10 +260,17 @@ def _structural_order(interior: Sequence[Condition], fields: Sequence[Field], ax
     The largest sum of orders over the ways to give every field an equation of its own (the
     signature method of J. Pryce, BIT 41 (2001) 364); 0 if there is no such way.
     """
-    table = np.array([[c.order(f.name, axis) for f in fields] for c in interior], dtype=float)
-    weights = np.where(table < 0, -1e6, table)
-    total = weights[linear_sum_assignment(weights, maximize=True)].sum()
-    return int(total) if total >= 0 else 0
+    best = {frozenset[int](): 0}  # equations in use -> the largest sum of orders
+    for field in fields:
+        orders = [condition.order(field.name, axis) for condition in interior]
+        grown: dict[frozenset[int], int] = {}
+        for used, total in best.items():
+            for k, order in enumerate(orders):
+                if order >= 0 and k not in used:
+                    key = used | {k}
+                    grown[key] = max(grown.get(key, 0), total + order)
+        best = grown
+    return max(best.values(), default=0)
 
 
 def _degenerate(
