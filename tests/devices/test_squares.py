@@ -89,6 +89,18 @@ def test_more_threads_give_the_same_numbers():
         assert relative(third, first) <= 1e-12
 
 
+def test_triangles_beyond_memory_are_fewer(monkeypatch):
+    """Two of three threads work where three triangles are too many."""
+    objective, theta = burgers(200, 3)
+    expected, team, asked = objective.normal_equations(theta), objective.executable.team, []
+    run = team.run
+    monkeypatch.setattr(team, "run", lambda part, n: asked.append(n) or run(part, n))
+    monkeypatch.setattr(gram, "TRIANGLES", 2 * 8 * objective.size**2)
+    found = objective.normal_equations(theta)
+    assert asked == [2]
+    assert relative(found.matrix, expected.matrix) < 1e-13
+
+
 def test_the_dual_in_many_panels(monkeypatch):
     """Panels that cut blocks anywhere, most of them made again for others."""
     objective, theta = burgers(300, threads=2)

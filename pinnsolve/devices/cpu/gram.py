@@ -21,7 +21,8 @@ from pinnsolve.devices.cpu.team import Range, Team, deal
 from pinnsolve.diff.parameters import Layout
 
 CHUNK = 3 << 20  # bytes of a chunk, which a rank update reads again and again
-PANEL = 16 << 20  # bytes of the columns that a thread holds for a block of J J^T
+PANEL = 32 << 20  # bytes of the columns that a thread holds for a block of J J^T
+TRIANGLES = 2 << 30  # bytes of all triangles of J^T J: fewer threads work where it is that large
 COLUMNS = 128, 1024  # fewer make a slow update, more are of no use
 
 # (block, first tile, last tile, first column, columns of each residual)
@@ -54,20 +55,20 @@ class JacobianChunks:
 
     def normal_equations(self) -> NormalEquations:
         """Each thread has a triangle of its own, of size^2 numbers, to which it adds its points."""
-        parts: list[tuple[Array, Array, float]] = [(np.zeros(0), np.zeros(0), 0.0)]
-        parts *= self.team.threads
+        threads = min(self.team.threads, max(1, TRIANGLES // (8 * self.size**2)))
+        parts: list[tuple[Array, Array, float]] = [(np.zeros(0), np.zeros(0), 0.0)] * threads
 
         def part(thread: int) -> None:
             matrix = zeros(self.size**2, float).reshape(self.size, self.size)
             add, vector, loss = self._adder(matrix), zeros(self.size, float), 0.0
-            for columns in self._filled(thread, self._share(thread)):
+            for columns in self._filled(thread, self._share(thread, threads)):
                 rows, last = columns[:-1], columns[-1]
                 add(rows)
                 vector += rows @ last
                 loss += float(last @ last)
             parts[thread] = matrix, vector, loss
 
-        self.team.run(part)
+        self.team.run(part, threads)
         matrices, vectors, losses = zip(*parts, strict=True)
         mirror(matrices[0], list(matrices[1:]))
         return NormalEquations(matrices[0], np.sum(vectors, axis=0), sum(losses))
@@ -91,7 +92,7 @@ class JacobianChunks:
 
         def part(thread: int) -> None:
             total = zeros(self.size, float)
-            for columns in self._filled(thread, self._share(thread)):
+            for columns in self._filled(thread, self._share(thread, self.team.threads)):
                 total += np.einsum("kn,kn->k", columns[:-1], columns[:-1])
             parts[thread] = total
 
@@ -151,12 +152,12 @@ class JacobianChunks:
 
     # --- chunks ------------------------------------------------------------------------------
 
-    def _share(self, thread: int) -> list[Chunk]:
-        """The chunks of a thread."""
+    def _share(self, thread: int, threads: int) -> list[Chunk]:
+        """The chunks of one of some threads."""
         fitting = CHUNK // (self.precision.values.itemsize * (self.size + 1))
         columns = max(COLUMNS[0], min(COLUMNS[1], fitting))
         costs = [m * bound.tile for bound, (m, _) in zip(self.kernels, self.counts, strict=True)]
-        dealt = deal([bound.tiles for bound in self.kernels], costs, self.team.threads)
+        dealt = deal([bound.tiles for bound in self.kernels], costs, threads)
         return list(self._chunks(dealt[thread], columns))
 
     def _chunks(self, ranges: Sequence[Range], target: int) -> Iterator[Chunk]:
