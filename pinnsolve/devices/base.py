@@ -93,10 +93,12 @@ class AbstractObjective(ABC):
 
     Attributes:
         size: number of parameters. rows: number of residuals.
+        shapes: of the arrays that theta holds one after the other, each flattened row by row.
     """
 
     size: int
     rows: int
+    shapes: tuple[tuple[int, ...], ...]
 
     @abstractmethod
     def residuals(self, theta: Array) -> Array:

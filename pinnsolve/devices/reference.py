@@ -89,7 +89,7 @@ class ReferenceObjective(AbstractObjective):
     def __init__(self, executable: ReferenceExecutable, points: tuple[BlockPoints, ...]) -> None:
         self.executable, self.points = executable, points
         self.layout = executable.layout
-        self.size = self.layout.size
+        self.size, self.shapes = self.layout.size, self.layout.shapes
         counts = [
             (len(b.residuals), p.count) for b, p in zip(executable.blocks, points, strict=True)
         ]

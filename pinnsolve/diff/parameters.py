@@ -137,6 +137,10 @@ class Layout:
         return Layout(tuple(named), tuple(named.values()))
 
     @property
+    def shapes(self) -> tuple[tuple[int, ...], ...]:
+        return tuple(p.shape for p in self.parameters)
+
+    @property
     def sizes(self) -> tuple[int, ...]:
         return tuple(p.size for p in self.parameters)
 

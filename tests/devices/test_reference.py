@@ -36,6 +36,7 @@ def test_derivatives_of_the_gallery(name):
     theta, v = problem.theta(), problem.direction()
     rows, jacobian = objective.residuals(theta), objective.jacobian(theta)
     assert jacobian.shape == (objective.rows, objective.size) == (len(rows), len(theta))
+    assert objective.shapes == tuple(value.shape for value in problem.layout.views(theta).values())
 
     jv = objective.jvp(theta, v)
     assert relative(jv, complex_step(problem, theta, v)) < 1e-12

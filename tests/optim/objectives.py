@@ -16,6 +16,10 @@ class Dense:
     size: int
     rows: int
 
+    @property
+    def shapes(self):
+        return ((self.size,),)
+
     def residuals(self, theta):
         raise NotImplementedError
 
@@ -129,6 +133,11 @@ class TanhRegression(Dense):
     def __init__(self, points, target, width=5):
         self.points, self.target, self.width = points, target, width
         self.size, self.rows = width * (width + 4) + 1, points.size
+
+    @property
+    def shapes(self):
+        w = self.width
+        return (1, w), (w,), (w, w), (w,), (w, 1), (1,)
 
     def split(self, theta):
         w = self.width

@@ -35,7 +35,7 @@ class CpuObjective(AbstractObjective):
     def __init__(self, executable: CpuExecutable, points: tuple[BlockPoints, ...]) -> None:
         self.executable, self.points = executable, points
         self.layout = executable.layout
-        self.size = self.layout.size
+        self.size, self.shapes = self.layout.size, self.layout.shapes
         self.counts = [
             (len(b.residuals), p.count) for b, p in zip(executable.blocks, points, strict=True)
         ]
