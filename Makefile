@@ -1,7 +1,7 @@
 # Every target makes the virtual environment it needs; all that is asked for is `python3` (3.11 or newer) with venv.
 PYTHON ?= python3
 BIN := .venv/bin
-BENCHMARKS := loss_gradient compile_seconds step_profile scaling derivative_orders laplacians time_to_error figure
+BENCHMARKS := loss_gradient gauss_newton compile_seconds step_profile step_profile scaling derivative_orders laplacians time_to_error figure
 INSTALLED := .venv/.installed
 
 .PHONY: demo test lint format accuracy bench clean
