@@ -1,6 +1,6 @@
 """Loss and gradient, and J'J, on 1 thread and more: strong scaling.
 
-    python -m benchmarks.scaling [--networks 3x20 2x50 4x50] [--points 20000] [--precision float64]
+    python -m benchmarks.scaling [--networks 3x20 3x36 4x50] [--points 20000] [--precision float64]
         [--threads 2] [--json PATH]
 
 Burgers; all numbers of threads in turn in one process, medians. J'J is left out where there are
@@ -56,7 +56,7 @@ def overview(entries: Sequence[Mapping[str, Any]]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument(
-        "--networks", nargs="+", default=["3x20", "2x50", "4x50"], metavar="DEPTHxWIDTH"
+        "--networks", nargs="+", default=["3x20", "3x36", "4x50"], metavar="DEPTHxWIDTH"
     )
     parser.add_argument("--points", type=int, default=20_000)
     parser.add_argument("--precision", default="float64")
