@@ -111,7 +111,7 @@ class LevenbergMarquardt(AbstractOptimizer[LevenbergMarquardtState]):
 
     The damping follows the true loss: a step starts at the last accepted one over `relaxation`, and
     while trials are refused it grows by 2, 4, 8, ... The plain method is `geodesic=False,
-    corrections=0`.
+    corrections=0`. Where parameters outnumber residuals, the same steps are computed from JJ'.
 
     >>> optimizer = LevenbergMarquardt(steps=200)
     """

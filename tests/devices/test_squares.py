@@ -89,6 +89,19 @@ def test_more_threads_give_the_same_numbers():
         assert relative(third, first) <= 1e-12
 
 
+@pytest.mark.parametrize("threads", [2, 3])
+def test_the_same_call_gives_the_same_bits(threads):
+    objective, theta = burgers(200, threads)
+
+    def everything():
+        factors = [f for block in objective.kronecker_factors(theta) for f in block if f]
+        return *squares(objective, theta), *(f.left for f in factors), *(f.right for f in factors)
+
+    first = everything()
+    for _ in range(3):
+        assert all(map(np.array_equal, everything(), first))
+
+
 def test_triangles_beyond_memory_are_fewer(monkeypatch):
     """Two of three threads work where three triangles are too many."""
     objective, theta = burgers(200, 3)
