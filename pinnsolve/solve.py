@@ -245,7 +245,7 @@ class _Training:
         return self._clock() - self.started
 
     def _stop(self, run: Run) -> str | None:
-        limits, seconds = self.limits, self._seconds()
+        limits, seconds = self.limits, run.seconds
         if limits.seconds is not None and seconds >= limits.seconds:
             return f"{limits.seconds:g} s of training done"
         if limits.steps is not None and run.step >= limits.steps:

@@ -7,6 +7,7 @@ saved arrays.
 
 from __future__ import annotations
 
+import math
 import typing
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -179,7 +180,7 @@ def overflow_allowed() -> np.errstate:
 
 def all_finite(loss: float, *arrays: Vector) -> bool:
     """True where the loss and every entry of the arrays are finite."""
-    return bool(np.isfinite(loss)) and all(bool(np.isfinite(array).all()) for array in arrays)
+    return math.isfinite(loss) and all(bool(np.isfinite(array).all()) for array in arrays)
 
 
 def reason(stop: int, step: int, limit: int | None) -> str | None:
