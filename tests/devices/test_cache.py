@@ -1,6 +1,7 @@
 """Compiled code between processes: what it is kept by, damage, races, removal."""
 
 import os
+import re
 import subprocess
 import sys
 import warnings
@@ -103,6 +104,17 @@ def test_code_of_another_machine_or_compiler_is_not_loaded(
     jit._sources.cache_clear()
     assert len(compilations) == 4
     assert len(list((tmp_path / "kernels").iterdir())) == 2
+
+
+def test_every_module_that_makes_code_is_part_of_the_key():
+    """What those of the key import of this device is in the key too."""
+    folder = Path(jit.__file__).parent
+    texts = {p.read_text(): p for p in folder.rglob("*.py")}
+    known = {texts[source] for source in jit._sources()}
+    assert len(known) == len(jit._sources()) > 5
+    for path in known - {Path(jit.__file__)}:
+        for module in re.findall(r"from pinnsolve\.devices\.cpu\.(\S+) import", path.read_text()):
+            assert folder / (module.replace(".", "/") + ".py") in known, (path, module)
 
 
 @pytest.mark.parametrize("name", sorted(PROGRAMS))
