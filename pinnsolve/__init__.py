@@ -6,7 +6,19 @@ from pinnsolve.compiled import jit
 from pinnsolve.exporting import export
 from pinnsolve.loading import load
 from pinnsolve.nets import MLP, SIREN
-from pinnsolve.optim import Adam, LevenbergMarquardt, SSBroyden
+from pinnsolve.optim import (
+    SGD,
+    SOAP,
+    Adam,
+    AdamW,
+    Constant,
+    Cosine,
+    Exponential,
+    LevenbergMarquardt,
+    Plateau,
+    SSBroyden,
+    WarmUp,
+)
 from pinnsolve.pde.coordinates import coordinates
 from pinnsolve.pde.fields import field, fields
 from pinnsolve.pde.operators import at, divergence, gradient, laplace, pin
@@ -19,13 +31,21 @@ __version__ = "0.1.0"
 
 __all__ = [
     "MLP",
+    "SGD",
     "SIREN",
+    "SOAP",
     "Adam",
+    "AdamW",
+    "Constant",
+    "Cosine",
+    "Exponential",
     "LevenbergMarquardt",
+    "Plateau",
     "Points",
     "Problem",
     "SSBroyden",
     "Solution",
+    "WarmUp",
     "at",
     "clear_cache",
     "coordinates",

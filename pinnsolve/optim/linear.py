@@ -36,7 +36,7 @@ class ShiftedMatrix:
     >>> import numpy as np
     >>> from pinnsolve.optim.linear import ShiftedMatrix
     >>> matrix = ShiftedMatrix(np.array([[2.0, 1.0], [1.0, 2.0]]))
-    >>> matrix.factor(1.0).solve(np.array([4.0, 4.0])).tolist()
+    >>> matrix.factor(1.0).solve(np.array([4.0, 4.0])).round(12).tolist()
     [1.0, 1.0]
     """
 

@@ -10,7 +10,7 @@ from pinnsolve.diff.functions import input_points
 from pinnsolve.diff.transforms import grad, hessian
 from pinnsolve.errors import NetworkError
 from pinnsolve.nets import MAE, MSE, Dense, Huber, LogCosh, RelativeL2
-from pinnsolve.optim import Adam, SSBroyden
+from pinnsolve.optim import Adam, Exponential, SSBroyden
 from tests.nets.training import train
 
 RNG = np.random.default_rng(0)
@@ -145,7 +145,7 @@ def test_lines_through_outliers():
     soft = convex(lambda d: np.log(np.cosh(d)))
     assert np.allclose(line_of(LogCosh(), SSBroyden(), 60), soft, atol=1e-5)
     absolute = absolute_deviations()
-    falling = Adam(steps=None, learning_rate=0.05, beta1=0.9, decay=0.6, decay_steps=60)
+    falling = Adam(steps=None, schedule=Exponential(0.05, 0.6, 60), beta1=0.9)
     assert np.allclose(line_of(MAE(), falling, 800), absolute, atol=1e-3)
     truth = np.array([1.5, -0.5])
     errors = [np.abs(line - truth).max() for line in (quadratic, huber, absolute)]

@@ -21,7 +21,7 @@ class LossObjective:
     def __init__(self, cell: Cell, loss: Callable[[], Any]) -> None:
         named = {n: p for n, p in cell.named_parameters().items() if p.requires_grad}
         self.cell, self.layout = cell, Layout.of(named)
-        self.size = self.layout.size
+        self.size, self.shapes = self.layout.size, self.layout.shapes
         self.function = value_and_grad(loss, weights=list(named.values()))
 
     def theta(self) -> np.ndarray:
