@@ -165,10 +165,14 @@ class Writer:
 
 @dataclass(frozen=True)
 class Reader:
-    """Nodes from rows; nothing is checked here but what :func:`verify` cannot see in nodes."""
+    """Nodes from rows; nothing is checked here but what :func:`verify` cannot see in nodes.
+
+    directions: parameters of which there may be directions; a graph of a user has none.
+    """
 
     parameters: Mapping[str, Parameter]
     arrays: Mapping[str, Array] = field(default_factory=dict)
+    directions: Mapping[str, Parameter] = field(default_factory=dict)
     depth: int = 0
 
     def rows(self, rows: Sequence[Sequence[Any]], inputs: Collection[int] = ()) -> list[Node]:
@@ -187,7 +191,7 @@ class Reader:
     def attributes(self, primitive: str, values: Sequence[Any]) -> tuple[Any, ...]:
         if primitive in ("parameter", "direction"):
             (name,) = values
-            return (self.parameters[name],)
+            return ((self.parameters if primitive == "parameter" else self.directions)[name],)
         if primitive == "constant":
             (array,) = values
             return constant(self.arrays[array["array"]] if _is_stored(array) else array).attributes

@@ -173,9 +173,10 @@ def test_the_emulator_sees_accesses_outside_of_arrays():
     for i in points(tile):
         store(S, i + row[1], R(1.0))
 """
-    run = emulator.Program([text])
+    program = emulator.Program([text])
     arena = np.zeros(64)
-    run(np.array([[0, 48]]), 0, 1, 2, *[np.zeros(0)] * 2, arena, *[np.zeros(0)] * 2, 0, 0, 0)
+    rest = 0, 1, 16, *[np.zeros(0)] * 2, arena, *[np.zeros(0)] * 2, 0, 0, 0
+    program.run(np.array([[0, 48]]), *rest)()
     assert np.array_equal(arena[48:], np.ones(16))
     with pytest.raises(AssertionError, match="behind an array"):
-        run(np.array([[0, 49]]), 0, 1, 2, *[np.zeros(0)] * 2, arena, *[np.zeros(0)] * 2, 0, 0, 0)
+        program.run(np.array([[0, 49]]), *rest)()

@@ -289,7 +289,7 @@ HOSTILE = {
     "parameter of a list": ("unhashable", [["parameter", [], [["w"]], [0, [2, 3], 0]]]),
     "two parameters": ("unpack", [["parameter", [], ["w", "w"], [0, [2, 3], 0]]]),
     "parameter of another shape": ("expected", [["parameter", [], ["w"], [0, [3, 2], 0]]]),
-    "direction": ("cannot have the attr", [["direction", [], ["w"], [0, [2, 3], 0]]]),
+    "direction": ("'w'", [["direction", [], ["w"], [0, [2, 3], 0]]]),
     "a program": ("cannot have the attr", one("program", [0], [], [1, [2], 0])),
     "a named program": ("cannot have the attr", one("program", [0], ["scan"], [1, [2], 0])),
     "coefficient of no number": ("not a number", [["coefficient", [], [None], [0, [], 0]]]),

@@ -54,7 +54,8 @@ def _text(graph: Graph, parameters: Sequence[Parameter]) -> str:
 
 def _graph(data: Any, parameters: Sequence[Parameter]) -> Graph:
     rows, outputs = data
-    nodes = Reader({str(k): parameter for k, parameter in enumerate(parameters)}).rows(rows)
+    numbered = {str(k): parameter for k, parameter in enumerate(parameters)}
+    nodes = Reader(numbered, directions=numbered).rows(rows)
     return Graph({name: nodes[k] for name, k in outputs.items()})
 
 
