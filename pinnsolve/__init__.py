@@ -7,16 +7,21 @@ from pinnsolve.exporting import export
 from pinnsolve.loading import load
 from pinnsolve.nets import MLP, SIREN
 from pinnsolve.optim import (
+    BFGS,
+    LBFGS,
     SGD,
     SOAP,
+    SSBFGS,
     Adam,
     AdamW,
+    Backtracking,
     Constant,
     Cosine,
     Exponential,
     LevenbergMarquardt,
     Plateau,
     SSBroyden,
+    StrongWolfe,
     WarmUp,
 )
 from pinnsolve.pde.coordinates import coordinates
@@ -30,12 +35,16 @@ from pinnsolve.solve import solve
 __version__ = "0.1.0"
 
 __all__ = [
+    "BFGS",
+    "LBFGS",
     "MLP",
     "SGD",
     "SIREN",
     "SOAP",
+    "SSBFGS",
     "Adam",
     "AdamW",
+    "Backtracking",
     "Constant",
     "Cosine",
     "Exponential",
@@ -45,6 +54,7 @@ __all__ = [
     "Problem",
     "SSBroyden",
     "Solution",
+    "StrongWolfe",
     "WarmUp",
     "at",
     "clear_cache",

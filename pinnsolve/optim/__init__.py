@@ -9,11 +9,12 @@ from pinnsolve.optim.base import (
     from_arrays,
     to_arrays,
 )
+from pinnsolve.optim.broyden import BFGS, SSBFGS, Curvature, DenseState, SSBroyden, Update
 from pinnsolve.optim.chain import Chain, ChainState
 from pinnsolve.optim.first_order import SGD, Adam, AdamState, AdamW, SGDState
+from pinnsolve.optim.lbfgs import LBFGS, LBFGSState
 from pinnsolve.optim.least_squares import LevenbergMarquardt, LevenbergMarquardtState
-from pinnsolve.optim.line_search import Sample, StrongWolfe
-from pinnsolve.optim.quasi_newton import SSBroyden, SSBroydenState, broyden_update
+from pinnsolve.optim.line_search import AbstractLineSearch, Backtracking, Sample, StrongWolfe
 from pinnsolve.optim.schedules import (
     AbstractSchedule,
     Constant,
@@ -25,8 +26,12 @@ from pinnsolve.optim.schedules import (
 from pinnsolve.optim.soap import SOAP, SOAPState
 
 __all__ = [
+    "BFGS",
+    "LBFGS",
     "SGD",
     "SOAP",
+    "SSBFGS",
+    "AbstractLineSearch",
     "AbstractObjective",
     "AbstractOptimizer",
     "AbstractSchedule",
@@ -34,11 +39,15 @@ __all__ = [
     "Adam",
     "AdamState",
     "AdamW",
+    "Backtracking",
     "Chain",
     "ChainState",
     "Constant",
     "Cosine",
+    "Curvature",
+    "DenseState",
     "Exponential",
+    "LBFGSState",
     "LevenbergMarquardt",
     "LevenbergMarquardtState",
     "NormalEquations",
@@ -46,12 +55,11 @@ __all__ = [
     "SGDState",
     "SOAPState",
     "SSBroyden",
-    "SSBroydenState",
     "Sample",
     "Stop",
     "StrongWolfe",
+    "Update",
     "WarmUp",
-    "broyden_update",
     "from_arrays",
     "to_arrays",
 ]

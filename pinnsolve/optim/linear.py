@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, get_lapack_funcs
 
 from pinnsolve.optim.base import Matrix, Vector
 
@@ -27,6 +27,12 @@ class Factor:
     def solve(self, vector: Vector) -> Vector:
         """The solution of (matrix + diag(shift)) x = vector."""
         return cho_solve((self.triangle, True), vector, check_finite=False)
+
+    def inverse(self) -> Matrix:
+        """The inverse of matrix + diag(shift), symmetric to the last bit."""
+        (potri,) = get_lapack_funcs(("potri",), (self.triangle,))
+        lower, _ = potri(self.triangle, lower=1)
+        return np.ascontiguousarray(np.tril(lower) + np.tril(lower, -1).T)
 
 
 class ShiftedMatrix:

@@ -7,32 +7,9 @@ import pytest
 
 from pinnsolve.errors import OptimizerError
 from pinnsolve.optim import SGD, SOAP, Adam, AdamW, Constant, Exponential
-from tests.optim.objectives import Barrier, Linear, Rosenbrock, run, tanh_regression
-from tests.optim.small import DEVICES, small
+from tests.optim.objectives import Barrier, Linear, run, tanh_regression
+from tests.optim.small import DEVICES, KINDS, kinds, network, recorded
 
-
-def quadratic():
-    rng = np.random.default_rng(4)
-    return Linear(rng.normal(size=(12, 5)), rng.normal(size=12)), rng.normal(size=5)
-
-
-def rosenbrock():
-    return Rosenbrock(), np.array([-1.2, 1.0])
-
-
-def network(device):
-    objective = small("burgers", device)
-    return objective, 0.5 * np.random.default_rng(6).normal(size=objective.size)
-
-
-KINDS = {
-    "quadratic": quadratic,
-    "rosenbrock": rosenbrock,
-    "regression": tanh_regression,
-    "burgers-reference": lambda: network("reference"),
-    "burgers-cpu": lambda: network("cpu"),
-}
-kinds = pytest.mark.parametrize("kind", KINDS)
 RATE = 1e-4
 
 
@@ -117,14 +94,6 @@ class Heights(Linear):
     shapes = ()
 
 
-def recorded(objective, start, optimizer):
-    """The states of a run."""
-    states = [optimizer.init(objective, start)]
-    while optimizer.done(states[-1]) is None:
-        states.append(optimizer.step(objective, states[-1]))
-    return states
-
-
 def test_soap_of_a_matrix_is_its_algorithm_and_of_vectors_it_is_adam():
     objective, start = Heights(), np.random.default_rng(9).normal(size=18)
     settings = {
@@ -134,7 +103,7 @@ def test_soap_of_a_matrix_is_its_algorithm_and_of_vectors_it_is_adam():
         "beta2": 0.99,
         "epsilon": 1e-8,
     }
-    states = recorded(objective, start, SOAP(**settings))
+    states = recorded(SOAP(**settings), objective, start)
     gradients = [state.gradient[3:15].reshape(3, 4) for state in states[:-1]]
     expected = soap_matrix(gradients, 1e-2, start[3:15].reshape(3, 4))
     assert np.allclose(states[-1].theta[3:15].reshape(3, 4), expected, rtol=1e-9, atol=1e-12)
@@ -149,7 +118,7 @@ def test_soap_of_a_matrix_is_its_algorithm_and_of_vectors_it_is_adam():
 def test_soap_of_a_network_is_its_algorithm_weight_by_weight(device):
     objective, start = network(device)
     optimizer = SOAP(steps=5, schedule=Constant(1e-3), beta1=0.9, beta2=0.99, epsilon=1e-8)
-    states = recorded(objective, start, optimizer)
+    states = recorded(optimizer, objective, start)
     offset, matrices = 0, 0
     for shape in objective.shapes:
         part = slice(offset, offset + math.prod(shape))

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from pinnsolve.optim import Sample, StrongWolfe
-from tests.optim.objectives import Barrier, Exponential, Rosenbrock, tanh_regression
+from pinnsolve.errors import OptimizerError
+from pinnsolve.optim import Backtracking, Sample, StrongWolfe
+from tests.optim.objectives import Barrier, Exponential, Linear, Rosenbrock, tanh_regression
+from tests.optim.small import Counted
 
 
 def origin_of(objective, theta, direction):
@@ -67,12 +69,25 @@ def test_a_trial_that_overflows_is_left_without_a_warning():
     assert abs(found.slope) <= 0.9 * abs(origin.slope)
 
 
+def test_a_minimum_that_rounding_hides_ends_the_search():
+    """Slopes so near zero do not exist here; the interval shrinks until no number is inside."""
+    objective, theta = Linear(np.eye(1), np.array([1.0 / 3.0])), np.zeros(1)
+    direction = -objective.loss_gradient(theta)[1]
+    search = StrongWolfe(decrease=1e-300, curvature=1e-200, evaluations=10**4)
+    counted = Counted(objective)
+    found = search.search(counted, origin_of(objective, theta, direction), direction, 0.3)
+    assert counted.evaluations < 200
+    assert found is not None
+    assert found.theta[0] == pytest.approx(1.0 / 3.0, rel=1e-7)
+
+
 def test_a_line_that_only_rises_gives_nothing():
     objective, theta = Rosenbrock(), np.array([0.3, 0.2])
     uphill = objective.loss_gradient(theta)[1]
     loss, gradient = objective.loss_gradient(theta)
     lying = Sample(0.0, theta, loss, gradient, -float(gradient @ uphill))
     assert StrongWolfe().search(objective, lying, uphill, 1.0) is None
+    assert Backtracking().search(objective, lying, uphill, 1.0) is None
 
 
 def test_evaluations_are_bounded_and_the_best_descent_is_returned():
@@ -87,8 +102,81 @@ def test_evaluations_are_bounded_and_the_best_descent_is_returned():
     direction = -objective.loss_gradient(theta)[1]
     origin = origin_of(objective, theta, direction)
     calls.clear()
-    search = StrongWolfe(curvature=1e-14, evaluations=4)
+    search = StrongWolfe(decrease=1e-15, curvature=1e-14, evaluations=4)
     found = search.search(objective, origin, direction, 1e-5)
     assert len(calls) == 4
     assert found is not None
-    assert found.loss <= origin.loss + 1e-4 * found.alpha * origin.slope
+    trials = [Rosenbrock().loss_gradient(trial)[0] for trial in calls]
+    assert found.loss == min(trials) < origin.loss
+
+
+class Values(Rosenbrock):
+    """Given losses, one a trial; which trials they were."""
+
+    def __init__(self, *losses):
+        super().__init__(1, 1)
+        self.losses, self.trials = list(losses), []
+
+    def loss_gradient(self, theta):
+        self.trials.append(float(theta[0]))
+        return self.losses.pop(0), np.zeros(1)
+
+
+def test_backtracking_interpolates_as_its_formulas():
+    """f(0) = 1, f'(0) = -1, f(1) = 2, then f(1/4) = 3: the parabola has its least value at 1/4; the
+    cubic is a t^3 + b t^2 - t + 1 through both trials, its minimizer below a tenth of 1/4 is not
+    taken, as below for a trial that is."""
+    origin, direction = Sample(0.0, np.zeros(1), 1.0, np.zeros(1), -1.0), np.ones(1)
+    objective = Values(2.0, 3.0, 1.2, 0.0)
+    found = Backtracking().search(objective, origin, direction, 1.0)
+    first = 1.0 / (2.0 * (2.0 - 1.0 + 1.0))
+
+    def cubic(one, two):
+        """By the system of equations that a and b solve, and numpy's roots."""
+        rows = np.array([[t**3, t**2] for t, _ in (one, two)])
+        a, b = np.linalg.solve(rows, [value - 1.0 + t for t, value in (one, two)])
+        roots = np.roots([3.0 * a, 2.0 * b, -1.0])
+        return next(float(r) for r in roots if 6.0 * a * r + 2.0 * b > 0.0)
+
+    second = cubic((first, 3.0), (1.0, 2.0))
+    second = min(max(second, 0.1 * first), 0.5 * first)
+    third = cubic((second, 1.2), (first, 3.0))
+    third = min(max(third, 0.1 * second), 0.5 * second)
+    assert objective.trials == pytest.approx([1.0, first, second, third], rel=1e-12)
+    assert found is not None
+    assert found.alpha == objective.trials[-1]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_backtracking_ends_with_sufficient_decrease(seed):
+    objective, theta = tanh_regression(seed=seed)
+    direction = -objective.loss_gradient(theta)[1]
+    origin = origin_of(objective, theta, direction)
+    found = Backtracking(decrease=0.3).search(objective, origin, direction, 30.0)
+    assert found is not None
+    assert found.alpha < 30.0
+    assert found.loss <= origin.loss + 0.3 * found.alpha * origin.slope
+
+
+def test_backtracking_leaves_a_region_that_is_not_finite():
+    objective, theta = Barrier(), np.array([4.0, 0.0])
+    direction = -objective.loss_gradient(theta)[1]
+    found = Backtracking().search(
+        objective, origin_of(objective, theta, direction), direction, 100.0
+    )
+    assert found is not None
+    assert found.theta[0] > 0.0
+    assert found.loss < 0.5 * np.log(2.0) ** 2
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: StrongWolfe(decrease=0.5, curvature=0.4),
+        lambda: StrongWolfe(evaluations=0),
+        lambda: Backtracking(decrease=0.6),
+    ],
+)
+def test_senseless_searches_are_refused(make):
+    with pytest.raises(OptimizerError, match="finds no steps"):
+        make()

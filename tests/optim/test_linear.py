@@ -43,3 +43,15 @@ def test_badly_scaled_matrices_are_solved_as_well_as_scaled_ones():
 @pytest.mark.parametrize("bad", [np.diag([1.0, -1.0]), np.full((2, 2), np.nan)])
 def test_what_has_no_factor_gives_none(bad):
     assert ShiftedMatrix(bad).factor() is None
+
+
+def test_the_inverse_is_that_of_numpy_and_symmetric():
+    matrix, _ = spread()
+    factor = ShiftedMatrix(matrix.copy()).factor(1e-3)
+    assert factor is not None
+    inverse = factor.inverse()
+    assert np.array_equal(inverse, inverse.T)
+    assert inverse.flags.c_contiguous
+    expected = np.linalg.inv(matrix + 1e-3 * np.eye(12))
+    size = np.sqrt(expected.diagonal())
+    assert np.abs((inverse - expected) / np.outer(size, size)).max() < 1e-9

@@ -5,11 +5,15 @@ import pytest
 
 from pinnsolve.errors import OptimizerError
 from pinnsolve.optim import (
+    BFGS,
+    LBFGS,
     SGD,
     SOAP,
+    SSBFGS,
     Adam,
     AdamState,
     AdamW,
+    Backtracking,
     Chain,
     Constant,
     LevenbergMarquardt,
@@ -28,10 +32,26 @@ OPTIMIZERS = [
     LevenbergMarquardt(),
     LevenbergMarquardt(geodesic=False),
     SSBroyden(),
+    BFGS(search=Backtracking()),
+    SSBFGS(inverse="gauss-newton"),
+    LBFGS(pairs=3),
     Adam(steps=3) >> SSBroyden(),
     Adam(steps=2) >> SSBroyden(steps=2) >> LevenbergMarquardt(),
 ]
-IDS = ["sgd", "adam", "adamw", "soap", "lm", "lm-plain", "ssb", "two", "three"]
+IDS = [
+    "sgd",
+    "adam",
+    "adamw",
+    "soap",
+    "lm",
+    "lm-plain",
+    "ssb",
+    "bfgs",
+    "ssbfgs",
+    "lbfgs",
+    "two",
+    "three",
+]
 
 
 def steps(optimizer, objective, state, count):
