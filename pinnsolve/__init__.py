@@ -3,6 +3,7 @@
 from pinnsolve import diff, nets, ops
 from pinnsolve.cache import clear_cache
 from pinnsolve.compiled import jit
+from pinnsolve.draws import R3, RAD, RAR, Sobol, Uniform
 from pinnsolve.exporting import export
 from pinnsolve.loading import load
 from pinnsolve.nets import MLP, SIREN
@@ -31,6 +32,15 @@ from pinnsolve.pde.problem import Problem
 from pinnsolve.points import Points
 from pinnsolve.solution import Solution
 from pinnsolve.solve import solve
+from pinnsolve.weights import (
+    BalancedWeights,
+    CausalWeights,
+    FixedWeights,
+    GradientWeights,
+    NTKWeights,
+    RBAWeights,
+    SelfAdaptiveWeights,
+)
 
 __version__ = "0.1.0"
 
@@ -38,6 +48,9 @@ __all__ = [
     "BFGS",
     "LBFGS",
     "MLP",
+    "R3",
+    "RAD",
+    "RAR",
     "SGD",
     "SIREN",
     "SOAP",
@@ -45,16 +58,25 @@ __all__ = [
     "Adam",
     "AdamW",
     "Backtracking",
+    "BalancedWeights",
+    "CausalWeights",
     "Constant",
     "Cosine",
     "Exponential",
+    "FixedWeights",
+    "GradientWeights",
     "LevenbergMarquardt",
+    "NTKWeights",
     "Plateau",
     "Points",
     "Problem",
+    "RBAWeights",
     "SSBroyden",
+    "SelfAdaptiveWeights",
+    "Sobol",
     "Solution",
     "StrongWolfe",
+    "Uniform",
     "WarmUp",
     "at",
     "clear_cache",

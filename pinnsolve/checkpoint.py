@@ -17,6 +17,7 @@ from pinnsolve.history import History, Record
 from pinnsolve.optim import to_arrays
 from pinnsolve.optim.base import AbstractOptimizer
 from pinnsolve.points import Collocation, Sample
+from pinnsolve.weights import Weighting
 
 KIND = "checkpoint"
 
@@ -34,11 +35,12 @@ class Run:
     """Everything that the next step depends on, and what has been seen.
 
     state: of the optimizer. sample: the points in use, drawn as number `draws` at step `drawn_at`
-    with `density`.
+    with `density`. weighting: what the state was rebased to last.
     """
 
     state: Any
     sample: Sample
+    weighting: Weighting
     step: int = 0
     draws: int = 0
     drawn_at: int = 0
@@ -61,6 +63,7 @@ def save_run(path: str | Path, run: Run, identity: dict[str, Any]) -> None:
     }
     arrays = {f"state/{name}": value for name, value in to_arrays(run.state).items()}
     arrays |= {f"free/{k}": free for k, free in enumerate(run.sample.free)}
+    arrays |= {f"weights/{name}": value for name, value in run.weighting.to_arrays().items()}
     arrays |= {f"history/{name}": value for name, value in run.history.to_arrays().items()}
     write_file(path, header, arrays | {"best": run.best.theta})
 
@@ -98,6 +101,7 @@ def load_run(
     run = Run(
         optimizer.restore(under("state/")),
         collocation.at(free),
+        Weighting.from_arrays(under("weights/")),
         step,
         draws,
         drawn_at,

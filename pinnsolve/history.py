@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pinnsolve.errors import FileError
 
-NUMBERS = ("step", "seconds", "loss", "held_out", "damping")
+NUMBERS = ("step", "seconds", "loss", "held_out", "damping", "trained")
 
 
 @dataclass(frozen=True)
@@ -23,11 +23,12 @@ class Record:
         step: optimizer steps taken so far.
         seconds: training time so far, compilation not counted.
         loss: the sum that the optimizer lowers.
-        losses: the part of `loss` due to each equation, in the order of the residual names.
-        held_out: root mean square of all residuals on points never trained on; None when not
-            measured at this step.
+        losses: the part of the loss due to each equation, in the order of the residual names, on
+            points never trained on and with the first weights.
+        held_out: root of the sum of `losses`; None when not measured at this step.
         stage: the optimizer at work, such as ``"LevenbergMarquardt"``.
         damping: the optimizer's damping or step length where it has one.
+        trained: as `held_out`, but on the points trained on.
     """
 
     step: int
@@ -37,6 +38,7 @@ class Record:
     held_out: float | None = None
     stage: str = ""
     damping: float | None = None
+    trained: float | None = None
 
 
 @dataclass(frozen=True)
@@ -113,7 +115,7 @@ class History:
 
 
 def _record(row: tuple, names: list[str]) -> Record:
-    step, seconds, loss, held_out, damping, losses, stage = row
+    step, seconds, loss, held_out, damping, trained, losses, stage = row
     return Record(
         step=int(step),
         seconds=seconds,
@@ -122,4 +124,5 @@ def _record(row: tuple, names: list[str]) -> Record:
         held_out=None if math.isnan(held_out) else held_out,
         stage=names[stage],
         damping=None if math.isnan(damping) else damping,
+        trained=None if math.isnan(trained) else trained,
     )

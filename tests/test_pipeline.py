@@ -8,6 +8,7 @@ import pinnsolve as ps
 from pinnsolve.devices.reference import ReferenceDevice
 from pinnsolve.pipeline import FieldEvaluator, compile_problem
 from pinnsolve.points import Collocation, Points
+from pinnsolve.weights import FixedWeights
 
 x, t = ps.coordinates("x t")
 u = ps.field("u", x, t)
@@ -65,10 +66,11 @@ def test_draws_depend_on_seed_number_and_density_only() -> None:
     bind = line.executable.bind
 
     def collocation(seed: int) -> Collocation:
-        return Collocation(line.system, Points(), line.model.layout.size, seed, {})
+        start = FixedWeights().first(line.system)
+        return Collocation(line.system, Points(), line.model.layout.size, seed, start)
 
     first, again, other = (
-        collocation(seed).redraw(bind, theta, number, 2.0)
+        collocation(seed).redraw(bind, theta, number, 2.0, collocation(seed).first())
         for seed, number in ((0, 3), (0, 3), (0, 4))
     )
     assert all(np.array_equal(a, b) for a, b in zip(first.free, again.free, strict=True))
@@ -79,8 +81,10 @@ def test_draws_depend_on_seed_number_and_density_only() -> None:
 def test_a_draw_prefers_large_residuals() -> None:
     line = compile_problem(BURGERS, ps.MLP(2, 1, width=5, depth=1), ReferenceDevice())
     theta = 3 * line.model.layout.initialize(np.random.default_rng(0))  # residuals that vary
-    collocation = Collocation(line.system, Points(interior=400), line.model.layout.size, 0, {})
-    plain, drawn = collocation.first(), collocation.redraw(line.executable.bind, theta, 1, 1.0)
+    start, size = FixedWeights().first(line.system), line.model.layout.size
+    collocation = Collocation(line.system, Points(interior=400), size, 0, start)
+    plain = collocation.first()
+    drawn = collocation.redraw(line.executable.bind, theta, 1, 1.0, plain)
 
     def interior(sample) -> float:
         return float(np.sum(line.executable.bind(sample.blocks).residuals(theta)[:400] ** 2))
@@ -98,9 +102,8 @@ def test_weights_are_those_of_the_kind_and_order() -> None:
         domain={x: (0, 1), t: (0, 1)},
     )
     line = compile_problem(wave, ps.MLP(2, 1, width=3, depth=1), ReferenceDevice())
-    collocation = Collocation(line.system, Points(), 10, 0, {"u(0, t)": 7.0})
-    weights = {r.name: collocation.weight(r) for r in line.system.residuals}
-    assert weights == {
+    factors = FixedWeights({"u(0, t)": 7.0}).first(line.system)
+    assert dict(zip([r.name for r in line.system.residuals], factors, strict=True)) == {
         "u.dtt = u.dxx": 1.0,
         "u(x, 0)": 100.0,
         "u.dt(x, 0)": 10.0,

@@ -98,5 +98,7 @@ def residual_adaptive(
     peak = size.max(initial=0.0)
     power = (size / peak) ** exponent if peak > 0 else np.ones_like(size)
     weight = power / power.mean() + floor
+    if np.count_nonzero(weight) < count:  # the rest comes from where the residual is zero
+        weight += np.finfo(float).eps
     chosen = rng.choice(len(candidates), count, replace=False, p=weight / weight.sum())
     return candidates[np.sort(chosen)]

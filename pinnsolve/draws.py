@@ -1,0 +1,218 @@
+"""How collocation points are drawn anew: each strategy is one frozen value for `Points(draw=...)`.
+
+Invariant: a draw depends on its `Place`, on the residuals at the candidates and on the state of the
+random numbers it is given; points lie inside the box of the place.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from pinnsolve.diff.parameters import Array
+from pinnsolve.errors import PinnsolveError
+from pinnsolve.pde.sampling import residual_adaptive
+
+
+@dataclass(frozen=True)
+class Place:
+    """One set of points before a draw.
+
+    present: the points in use, (n, k). count: how many to draw. low, high: the box, (k,) each.
+    sobol: count -> that many new scrambled Sobol points.
+    """
+
+    present: Array
+    count: int
+    low: Array
+    high: Array
+    sobol: Callable[[int], Array]
+
+    def uniform(self, count: int, rng: np.random.Generator) -> Array:
+        """Independent uniform points strictly inside."""
+        points = rng.uniform(self.low, self.high, (count, len(self.low)))
+        return np.clip(points, np.nextafter(self.low, self.high), np.nextafter(self.high, self.low))
+
+
+class AbstractDraw(ABC):
+    """Residuals are looked at for the candidates, then points are chosen.
+
+    >>> import pinnsolve as ps
+    >>> ps.Points(draw=ps.R3()).draw
+    R3()
+    """
+
+    @property
+    def grows(self) -> float:
+        """How many times as many points each draw takes as the last one."""
+        return 1.0
+
+    @abstractmethod
+    def candidates(self, place: Place, rng: np.random.Generator) -> Array:
+        """Where residuals are wanted, (m, k) with m > 0."""
+
+    @abstractmethod
+    def choose(
+        self, place: Place, candidates: Array, magnitude: Array, rng: np.random.Generator
+    ) -> Array:
+        """The new points, (place.count, k); `magnitude` (m,) is the 2-norm of the weighted
+        residuals at each candidate, perhaps not finite."""
+
+
+@final
+@dataclass(frozen=True)
+class Uniform(AbstractDraw):
+    """Independent uniform points, all of them new.
+
+    >>> import pinnsolve as ps
+    >>> ps.Points(interior=500, draw=ps.Uniform()).draw
+    Uniform()
+    """
+
+    def candidates(self, place: Place, rng: np.random.Generator) -> Array:
+        return place.uniform(place.count, rng)
+
+    def choose(
+        self, place: Place, candidates: Array, magnitude: Array, rng: np.random.Generator
+    ) -> Array:
+        return candidates
+
+
+@final
+@dataclass(frozen=True)
+class Sobol(AbstractDraw):
+    """Scrambled Sobol points, all of them new: they cover a box more evenly than independent ones
+    (Sobol 1967; scrambling: Owen 1995).
+
+    >>> import pinnsolve as ps
+    >>> ps.Points(interior=512, draw=ps.Sobol()).draw
+    Sobol()
+    """
+
+    def candidates(self, place: Place, rng: np.random.Generator) -> Array:
+        return place.sobol(place.count)
+
+    def choose(
+        self, place: Place, candidates: Array, magnitude: Array, rng: np.random.Generator
+    ) -> Array:
+        return candidates
+
+
+@final
+@dataclass(frozen=True)
+class RAD(AbstractDraw):
+    """All points new, dense where the residual is large: residual-based adaptive distribution.
+
+    From `candidates` Sobol points for each point that is needed, points are drawn without
+    replacement with probability proportional to
+
+        |r|^exponent / mean(|r|^exponent) + floor
+
+    Source: Wu, Zhu, Tan, Kartha and Lu, CMAME 403 (2023) 115671. The larger `floor`, the more
+    uniform. Cost: one evaluation of the residuals at the candidates.
+
+    >>> import pinnsolve as ps
+    >>> ps.Points(draw=ps.RAD(exponent=2.0)).draw
+    RAD(exponent=2.0, floor=1.0, candidates_per_point=4)
+    """
+
+    exponent: float = 1.0
+    floor: float = 1.0
+    candidates_per_point: int = 4
+
+    def __post_init__(self) -> None:
+        _check(self, self.exponent, self.floor, self.candidates_per_point)
+
+    def candidates(self, place: Place, rng: np.random.Generator) -> Array:
+        return place.sobol(place.count * self.candidates_per_point)
+
+    def choose(
+        self, place: Place, candidates: Array, magnitude: Array, rng: np.random.Generator
+    ) -> Array:
+        return residual_adaptive(candidates, magnitude, place.count, rng, self.exponent, self.floor)
+
+
+@final
+@dataclass(frozen=True)
+class RAR(AbstractDraw):
+    """Points stay, and each draw adds the fraction `added` of them where the residual is large:
+    residual-based adaptive refinement with distribution, RAR-D.
+
+    New points are drawn as by `RAD`, with exponent 2 and floor 0 by default, until there are
+    `Points.last` rows for each parameter. Source: Wu et al., CMAME 403 (2023) 115671, section 2.4;
+    RAR, which adds the largest residuals alone: Lu, Meng, Mao and Karniadakis, SIAM Review 63
+    (2021) 208, is the limit of a large exponent.
+
+    >>> import pinnsolve as ps
+    >>> ps.Points(interior=1000, draw=ps.RAR(added=0.2)).draw.grows
+    1.2
+    """
+
+    added: float = 0.1
+    exponent: float = 2.0
+    floor: float = 0.0
+    candidates_per_point: int = 20
+
+    def __post_init__(self) -> None:
+        _check(self, self.exponent, self.floor, self.candidates_per_point)
+        if not self.added > 0:
+            raise PinnsolveError(
+                f"{self}: added must be positive; points that stay as they are are Points(redraw=0)"
+            )
+
+    @property
+    def grows(self) -> float:
+        return 1.0 + self.added
+
+    def candidates(self, place: Place, rng: np.random.Generator) -> Array:
+        return place.sobol(max(1, self._missing(place)) * self.candidates_per_point)
+
+    def choose(
+        self, place: Place, candidates: Array, magnitude: Array, rng: np.random.Generator
+    ) -> Array:
+        missing = self._missing(place)
+        if missing == 0:
+            return place.present
+        new = residual_adaptive(candidates, magnitude, missing, rng, self.exponent, self.floor)
+        return np.concatenate([place.present, new])
+
+    def _missing(self, place: Place) -> int:
+        return max(0, place.count - len(place.present))
+
+
+@final
+@dataclass(frozen=True)
+class R3(AbstractDraw):
+    """Retain, resample, release: points with |r| above the mean of |r| stay, and all others are
+    replaced by uniform ones.
+
+    Points gather where the residual stays large, are released once it has fallen there, and the
+    rest stays uniform. Source: Daw, Bu, Wang, Perdikaris and Karpatne, ICML 2023, arXiv 2207.02338,
+    algorithm 1; there after every step, here with every draw. Cost: one evaluation of the residuals
+    at the points.
+
+    >>> import pinnsolve as ps
+    >>> ps.Points(draw=ps.R3(), redraw=10).redraw
+    10
+    """
+
+    def candidates(self, place: Place, rng: np.random.Generator) -> Array:
+        return place.present
+
+    def choose(
+        self, place: Place, candidates: Array, magnitude: Array, rng: np.random.Generator
+    ) -> Array:
+        size = np.nan_to_num(magnitude, nan=0.0, posinf=0.0)
+        retained = candidates[size > size.mean()][: place.count]
+        return np.concatenate([retained, place.uniform(place.count - len(retained), rng)])
+
+
+def _check(draw: AbstractDraw, exponent: float, floor: float, candidates: int) -> None:
+    if exponent < 0 or floor < 0 or candidates < 1:
+        raise PinnsolveError(
+            f"{draw}: exponent and floor must not be negative, and one candidate is the least"
+        )

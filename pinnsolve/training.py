@@ -1,0 +1,275 @@
+"""The one training loop: steps, stopping, redrawing points, weighing, best so far, interruption.
+
+Invariant: whatever happens after the first step (time, Ctrl-C, an optimizer that gives up), the
+parameters with the smallest held-out loss seen so far are returned, with the reason.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pinnsolve.checkpoint import Best, Run, load_run, save_run
+from pinnsolve.devices.base import AbstractObjective, split_rows
+from pinnsolve.diff.parameters import Array
+from pinnsolve.history import Record
+from pinnsolve.optim.base import AbstractOptimizer
+from pinnsolve.pipeline import FieldEvaluator, Pipeline
+from pinnsolve.points import Collocation, Sample
+from pinnsolve.progress import Limits, Progress
+from pinnsolve.solution import Solution
+from pinnsolve.weights import AbstractWeights, FixedWeights, View, Weighting
+
+CHECKPOINT_SECONDS, CHECKPOINT_SHARE = 20.0, 0.01  # between two, and of the time at most
+STALLED_SECONDS, STALLED_SHARE = 30.0, 0.5
+
+
+class Training:
+    """The loop; everything that changes is in a frozen `Run`."""
+
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        collocation: Collocation,
+        weights: AbstractWeights,
+        optimizer: AbstractOptimizer[Any],
+        limits: Limits,
+        callback: Callable[[Record], None] | None,
+        checkpoint: Path | None,
+    ) -> None:
+        self.pipeline, self.collocation, self.optimizer = pipeline, collocation, optimizer
+        self.weights, self.start = weights, weights.first(pipeline.system)
+        self.limits, self.callback, self.checkpoint = limits, callback, checkpoint
+        self.residuals = pipeline.system.residuals
+        self.names = tuple(residual.name for residual in self.residuals)
+        self.held_out_sample = collocation.held_out()
+        self.held_out = pipeline.executable.bind(self.held_out_sample.blocks)
+        self.started = 0.0  # on the clock from which compilation is taken out
+
+    def run(self, progress: Progress) -> Solution:
+        reason = "interrupted"
+        progress.start()
+        try:
+            with self.pipeline.executable.session():
+                run, reason = self._train(progress, self._start(progress))
+        finally:
+            progress.stop(reason)
+        if self.checkpoint is not None:
+            save_run(self.checkpoint, run, self._identity())
+        return self._solution(run, reason)
+
+    def _start(self, progress: Progress) -> Run:
+        if self.checkpoint is not None and self.checkpoint.exists():
+            run = load_run(self.checkpoint, self.optimizer, self.collocation, self._identity())
+            self.started = self._clock() - run.seconds
+            return run
+        layout, seed = self.pipeline.model.layout, self.collocation.seed
+        theta = layout.initialize(np.random.default_rng([seed, 0]))
+        sample = self.collocation.first()
+        self.started = self._clock()
+        weighting = self._weighed(Weighting(self.start, ()), sample, theta)
+        state = self.optimizer.init(self._objective(sample, weighting), theta)
+        run = Run(state, sample, weighting, density=self.collocation.settings.first)
+        return self._report(progress, run)
+
+    def _train(self, progress: Progress, run: Run) -> tuple[Run, str]:
+        """The last run and why it ended."""
+        objective = self._objective(run.sample, run.weighting)
+        next_save = self._seconds() + CHECKPOINT_SECONDS
+        try:
+            while (reason := self._stop(run)) is None:
+                state = self.optimizer.step(objective, run.state)
+                run = replace(run, state=state, step=run.step + 1, seconds=self._seconds())
+                redraw = self._redraw_is_due(run)
+                if redraw or self._look_is_due(run):
+                    run = self._report(progress, run)
+                elif progress.is_due(run.seconds):
+                    progress.update(self._record(run, run.history[-1].losses))
+                if redraw or self._weigh_is_due(run):
+                    run = self._redraw(run) if redraw else self._weigh(run)
+                    objective = self._objective(run.sample, run.weighting)
+                    run = replace(run, state=self.optimizer.rebase(objective, run.state))
+                if self.checkpoint is not None and run.seconds >= next_save:
+                    started = self._seconds()
+                    save_run(self.checkpoint, run, self._identity())
+                    cost = self._seconds() - started
+                    next_save = started + max(CHECKPOINT_SECONDS, cost / CHECKPOINT_SHARE)
+            if run.history[-1].step != run.step:
+                run = self._report(progress, run)
+        except KeyboardInterrupt:
+            reason = "interrupted"
+            if run.history[-1].step != run.step:
+                run = self._look(run)
+        return run, reason
+
+    def _look_is_due(self, run: Run) -> bool:
+        """By steps and not by the clock, for what is seen decides what is returned."""
+        label, steps = self.optimizer.label(run.state), self.optimizer.look_steps(run.state)
+        return run.step % steps == 0 or label != run.history[-1].stage
+
+    def _redraw_is_due(self, run: Run) -> bool:
+        period = self.collocation.settings.redraw
+        if period is None:
+            keep = self.weights.remembers_points
+            period = 0 if keep else self.optimizer.redraw_steps(run.state)
+        return period > 0 and run.step - run.drawn_at >= period
+
+    def _redraw(self, run: Run) -> Run:
+        """New points, and more of them where the present ones are overfitted."""
+        seen, number = run.history[-1], run.draws + 1
+        density = self.collocation.settings.next_density(
+            run.density, (seen.trained or 0.0) ** 2, (seen.held_out or 0.0) ** 2
+        )
+        theta, bind = run.state.theta, self.pipeline.executable.bind
+        sample = self.collocation.redraw(bind, theta, number, density, run.sample)
+        weighting = self._weighed(run.weighting, sample, theta)
+        return replace(
+            run,
+            sample=sample,
+            weighting=weighting,
+            draws=number,
+            drawn_at=run.step,
+            density=density,
+        )
+
+    def _weigh_is_due(self, run: Run) -> bool:
+        return self.weights.every > 0 and run.step % self.weights.every == 0
+
+    def _weigh(self, run: Run) -> Run:
+        """Weights that suit the parameters reached."""
+        view = self._view(run.sample, run.weighting, run.state.theta)
+        return replace(run, weighting=self.weights.updated(run.weighting, view))
+
+    def _weighed(self, weighting: Weighting, sample: Sample, theta: Array) -> Weighting:
+        """The weighting at new points."""
+        weighting = weighting.at_new_points(sample.blocks)
+        if self.weights.every == 0:
+            return weighting
+        return self.weights.updated(weighting, self._view(sample, weighting, theta))
+
+    def _view(self, sample: Sample, weighting: Weighting, theta: Array) -> View:
+        blocks, bind = weighting.scaled(sample.blocks, self.start), self.pipeline.executable.bind
+        return View(self.pipeline.system, bind(blocks), blocks, theta, bind)
+
+    def _objective(self, sample: Sample, weighting: Weighting) -> AbstractObjective:
+        return self.pipeline.executable.bind(weighting.scaled(sample.blocks, self.start))
+
+    def _clock(self) -> float:
+        """What is spent on making programs does not count."""
+        return time.perf_counter() - self.pipeline.executable.compile_seconds
+
+    def _seconds(self) -> float:
+        return self._clock() - self.started
+
+    def _stop(self, run: Run) -> str | None:
+        limits, seconds = self.limits, run.seconds
+        if limits.seconds is not None and seconds >= limits.seconds:
+            return f"{limits.seconds:g} s of training done"
+        if limits.steps is not None and run.step >= limits.steps:
+            return f"{limits.steps} steps done"
+        if limits.loss is not None and run.state.loss <= limits.loss:
+            return f"the loss is below {limits.loss:g}"
+        reason = self.optimizer.done(run.state)
+        if reason is None and run.best is not None:
+            idle = run.history[-1].seconds - run.best.record.seconds
+            if idle > max(STALLED_SECONDS, STALLED_SHARE * seconds):
+                reason = f"the held-out residual has not fallen for {idle:.0f} s"
+        return reason
+
+    def _report(self, progress: Progress, run: Run) -> Run:
+        """Look, and tell whoever wants to know."""
+        run = self._look(run)
+        progress.update(run.history[-1])
+        if self.callback is not None:
+            self.callback(run.history[-1])
+        return run
+
+    def _look(self, run: Run) -> Run:
+        """The run with a record of its held-out residuals, by the first weights: what is compared
+        over a run must not change during it."""
+        losses = self._losses(self.held_out, self.held_out_sample, run.state.theta)
+        training = float(run.state.loss)
+        if self.weights.every > 0:
+            objective = self.pipeline.executable.bind(run.sample.blocks)
+            training = sum(self._losses(objective, run.sample, run.state.theta))
+        record = replace(self._record(run, losses), trained=float(np.sqrt(training)))
+        best = run.best
+        if np.isfinite(sum(losses)) and (best is None or sum(losses) < sum(best.record.losses)):
+            best = Best(np.array(run.state.theta), record)
+        return replace(run, history=run.history.append(record), best=best)
+
+    @staticmethod
+    def _losses(objective: AbstractObjective, sample: Sample, theta: Array) -> tuple[float, ...]:
+        """The loss of each residual."""
+        shapes = [p.scale.shape[::-1] for p in sample.blocks]
+        rows = split_rows(objective.residuals(theta), shapes)
+        return tuple(float(r @ r) for part in rows for r in part)
+
+    def _record(self, run: Run, losses: tuple[float, ...]) -> Record:
+        """Of the run as it is, with these losses at the held-out points."""
+        return Record(
+            step=run.step,
+            seconds=self._seconds(),
+            loss=float(run.state.loss),
+            losses=losses,
+            held_out=float(np.sqrt(sum(losses))),
+            stage=self.optimizer.label(run.state),
+            damping=getattr(run.state, "damping", None),
+        )
+
+    def _identity(self) -> dict[str, Any]:
+        """What must agree for a checkpoint to be of this run."""
+        model = self.pipeline.model
+        return {
+            "seed": self.collocation.seed,
+            "equations": [residual.source for residual in self.residuals],
+            "domain": [list(interval) for interval in self.pipeline.system.intervals],
+            "network": model.text,
+            "optimizer": repr(self.optimizer),
+            "points": repr(self.collocation.settings),
+            "weights": repr(self.weights),
+        }
+
+    def _solution(self, run: Run, reason: str) -> Solution:
+        model, system = self.pipeline.model, self.pipeline.system
+        assert run.best is not None
+        kept = run.best.record
+        held_out = {
+            name: float(np.sqrt(loss / weight))
+            for name, loss, weight in zip(self.names, kept.losses, self.start, strict=True)
+        }
+        return Solution(
+            problem=self.pipeline.problem,
+            evaluator=FieldEvaluator.of(model, system.dimension, run.best.theta),
+            history=run.history,
+            residual_names=self.names,
+            points={
+                ", ".join(r.name for r in block.residuals): np.concatenate(p.sites)
+                for block, p in zip(system.blocks, run.sample.blocks, strict=True)
+            },
+            held_out=held_out,
+            seconds=self._seconds(),
+            compile_seconds=self.pipeline.executable.compile_seconds,
+            network=model.text,
+            network_size=model.layout.size,
+            steps=run.step,
+            optimizer=" >> ".join(run.history.stages),
+            stop_reason=reason,
+            seed=self.collocation.seed,
+            details={
+                "scaling": system.scaling.replace("\n", "; "),
+                "channels": self.pipeline.channels,
+                "exact": "; ".join(self.pipeline.exact),
+                "weights": self._weights_text(run.weighting),
+            },
+        )
+
+    def _weights_text(self, weighting: Weighting) -> str:
+        kind = "auto" if self.weights == FixedWeights() else type(self.weights).__name__
+        factors = zip(self.names, weighting.factors, strict=True)
+        return f"{kind}: " + ", ".join(f"{name} {factor:.3g}" for name, factor in factors)
