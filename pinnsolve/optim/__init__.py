@@ -11,10 +11,13 @@ from pinnsolve.optim.base import (
 )
 from pinnsolve.optim.broyden import BFGS, SSBFGS, Curvature, DenseState, SSBroyden, Update
 from pinnsolve.optim.chain import Chain, ChainState
+from pinnsolve.optim.damping import AbstractDampingRule, Nielsen, Relaxation
 from pinnsolve.optim.first_order import SGD, Adam, AdamState, AdamW, SGDState
+from pinnsolve.optim.gauss_newton import EnergyNaturalGradient, GaussNewton, GaussNewtonState
 from pinnsolve.optim.lbfgs import LBFGS, LBFGSState
 from pinnsolve.optim.least_squares import LevenbergMarquardt, LevenbergMarquardtState
 from pinnsolve.optim.line_search import AbstractLineSearch, Backtracking, Sample, StrongWolfe
+from pinnsolve.optim.loss_search import AbstractLossSearch, Grid, Halving
 from pinnsolve.optim.schedules import (
     AbstractSchedule,
     Constant,
@@ -24,6 +27,7 @@ from pinnsolve.optim.schedules import (
     WarmUp,
 )
 from pinnsolve.optim.soap import SOAP, SOAPState
+from pinnsolve.optim.solvers import SVD, AbstractSolver, Cholesky, CholeskyOrSVD
 
 __all__ = [
     "BFGS",
@@ -31,10 +35,14 @@ __all__ = [
     "SGD",
     "SOAP",
     "SSBFGS",
+    "SVD",
+    "AbstractDampingRule",
     "AbstractLineSearch",
+    "AbstractLossSearch",
     "AbstractObjective",
     "AbstractOptimizer",
     "AbstractSchedule",
+    "AbstractSolver",
     "AbstractState",
     "Adam",
     "AdamState",
@@ -42,16 +50,25 @@ __all__ = [
     "Backtracking",
     "Chain",
     "ChainState",
+    "Cholesky",
+    "CholeskyOrSVD",
     "Constant",
     "Cosine",
     "Curvature",
     "DenseState",
+    "EnergyNaturalGradient",
     "Exponential",
+    "GaussNewton",
+    "GaussNewtonState",
+    "Grid",
+    "Halving",
     "LBFGSState",
     "LevenbergMarquardt",
     "LevenbergMarquardtState",
+    "Nielsen",
     "NormalEquations",
     "Plateau",
+    "Relaxation",
     "SGDState",
     "SOAPState",
     "SSBroyden",

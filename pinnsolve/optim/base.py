@@ -183,6 +183,11 @@ def all_finite(loss: float, *arrays: Vector) -> bool:
     return math.isfinite(loss) and all(bool(np.isfinite(array).all()) for array in arrays)
 
 
+def square(residuals: Vector) -> float:
+    """The loss r'r."""
+    return float(residuals @ residuals)
+
+
 def gradient_stop(gradient: Vector, tolerance: float) -> int:
     """The stop of a method that ends where no entry of the gradient exceeds the tolerance."""
     return int(Stop.GRADIENT if np.abs(gradient).max() <= tolerance else Stop.NONE)

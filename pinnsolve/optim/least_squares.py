@@ -7,7 +7,7 @@ product with J', so each J'J and its Cholesky factor serve as many corrections a
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, final
 
 import numpy as np
@@ -18,13 +18,14 @@ from pinnsolve.optim.base import (
     AbstractOptimizer,
     Stop,
     Vector,
-    all_finite,
     finite_loss,
     overflow_allowed,
     reason,
+    square,
     starting_point,
 )
-from pinnsolve.optim.linear import Factor, ShiftedMatrix
+from pinnsolve.optim.damping import AbstractDampingRule, Relaxation
+from pinnsolve.optim.solvers import AbstractFactor, AbstractSolver, Cholesky, Linearization
 
 _EPSILON = float(np.finfo(np.float64).eps)
 
@@ -42,52 +43,12 @@ class LevenbergMarquardtState:
 
 
 @dataclass(frozen=True, eq=False)
-class Linearization:
-    """What is known at one point, in the smaller of two sets of coordinates.
+class Trial:
+    """ratio: by how much the loss fell over what the linear model promised."""
 
-    Where residuals outnumber parameters, a move is its own coordinates, and the matrix is J'J.
-    Otherwise a move is J'c with one coordinate a residual, and the matrix is JJ':
-
-        (J'J + lambda I)^-1 (J'w + lambda J'c) = J' (JJ' + lambda I)^-1 (w + lambda c)
-
-    so that w stands for J'w and c for J'c wherever the trial solves.
-    """
-
-    objective: AbstractObjective
     theta: Vector
     loss: float
-    matrix: ShiftedMatrix
-    pulled: Vector  # r as in `pull`
-    slope: Vector  # J'r
-    diagonal: Vector  # of J'J
-    dual: bool
-
-    @classmethod
-    def of(cls, objective: AbstractObjective, theta: Vector, loss: float) -> Linearization:
-        if objective.rows < objective.size:
-            dual = objective.dual_equations(theta)
-            slope = objective.vjp(theta, dual.residuals)
-            matrix, diagonal = ShiftedMatrix(dual.matrix), objective.normal_diagonal(theta)
-            return cls(objective, theta, loss, matrix, dual.residuals, slope, diagonal, True)
-        system = objective.normal_equations(theta)
-        matrix, slope = ShiftedMatrix(system.matrix), system.vector
-        return cls(objective, theta, loss, matrix, slope, slope, matrix.diagonal, False)
-
-    @property
-    def unit(self) -> float:
-        """The mean diagonal entry of J'J, which the damping is a multiple of."""
-        return float(self.diagonal.mean())
-
-    def pull(self, residuals: Vector) -> Vector:
-        """J'w in coordinates."""
-        return residuals if self.dual else self.objective.vjp(self.theta, residuals)
-
-    def move(self, coordinates: Vector) -> Vector:
-        """The move that has these coordinates."""
-        return self.objective.vjp(self.theta, coordinates) if self.dual else coordinates
-
-    def is_finite(self) -> bool:
-        return all_finite(self.loss, self.slope, self.diagonal)
+    ratio: float
 
 
 @final
@@ -109,18 +70,20 @@ class LevenbergMarquardt(AbstractOptimizer[LevenbergMarquardtState]):
     it is iterative refinement. The trial is accepted if the loss falls by `acceptance` times what
     the linear model promised for v.
 
-    The damping follows the true loss: a step starts at the last accepted one over `relaxation`, and
-    while trials are refused it grows by 2, 4, 8, ... The plain method is `geodesic=False,
-    corrections=0`. Where parameters outnumber residuals, the same steps are computed from JJ'.
+    The damping follows the true loss by a `rule`, and while trials are refused it grows by 2, 4, 8,
+    ... The plain method is `geodesic=False, corrections=0`. The `solver` says how J is solved with;
+    by Cholesky, where parameters outnumber residuals, the same steps are computed from JJ'.
 
-    >>> optimizer = LevenbergMarquardt(steps=200)
+    >>> import pinnsolve as ps
+    >>> optimizer = ps.LevenbergMarquardt(steps=200, rule=ps.Nielsen(), solver=ps.CholeskyOrSVD())
     """
 
     steps: int | None = None
     geodesic: bool = True
     corrections: int = 10
     damping: float = 1e-1
-    relaxation: float = 2.0
+    rule: AbstractDampingRule = field(default_factory=Relaxation)
+    solver: AbstractSolver = field(default_factory=Cholesky)
     acceptance: float = 0.1
     acceleration_limit: float = 0.75
     difference: float = 0.1
@@ -137,33 +100,29 @@ class LevenbergMarquardt(AbstractOptimizer[LevenbergMarquardtState]):
                 f"LevenbergMarquardt starts at damping {self.damping}, outside its bounds "
                 f"{self.minimum_damping} and {self.maximum_damping}; choose a positive one between"
             )
-        if self.relaxation < 1.0:
-            raise OptimizerError(
-                f"LevenbergMarquardt has relaxation {self.relaxation}; it divides the damping "
-                "after an accepted step, so choose 1 or more"
-            )
 
     def init(self, objective: AbstractObjective, theta: Vector) -> LevenbergMarquardtState:
         theta = starting_point(objective, theta)
-        loss = finite_loss(_square(objective.residuals(theta)))
+        loss = finite_loss(square(objective.residuals(theta)))
         return LevenbergMarquardtState(theta, loss, self.damping, 0, self._stop(loss))
 
     def step(
         self, objective: AbstractObjective, state: LevenbergMarquardtState
     ) -> LevenbergMarquardtState:
-        point, count = Linearization.of(objective, state.theta, state.loss), state.step + 1
+        point = self.solver.linearize(objective, state.theta, state.damping)
+        count = state.step + 1
         if not point.is_finite():
             return replace(state, step=count, stop=int(Stop.NONFINITE))
-        if self._stationary(point):
+        if point.is_stationary(state.loss, self.gradient_tolerance):
             return replace(state, step=count, stop=int(Stop.GRADIENT))
         damping, growth = state.damping, 2.0
         while damping <= self.maximum_damping:
-            with overflow_allowed():
-                accepted = self._trial(point, damping)
+            accepted = self._trial(point, state.loss, damping)
             if accepted is not None:
-                theta, loss = accepted
-                damping = max(damping / self.relaxation, self.minimum_damping)
-                return LevenbergMarquardtState(theta, loss, damping, count, self._stop(loss))
+                damping, accepted = self._lowered(point, state.loss, damping, accepted)
+                damping = max(self.rule.relaxed(damping, accepted.ratio), self.minimum_damping)
+                stop = self._stop(accepted.loss)
+                return LevenbergMarquardtState(accepted.theta, accepted.loss, damping, count, stop)
             damping, growth = damping * growth, growth * 2.0
         return replace(state, step=count, stop=int(Stop.DAMPING))
 
@@ -173,7 +132,7 @@ class LevenbergMarquardt(AbstractOptimizer[LevenbergMarquardtState]):
     def rebase(
         self, objective: AbstractObjective, state: LevenbergMarquardtState
     ) -> LevenbergMarquardtState:
-        loss = finite_loss(_square(objective.residuals(state.theta)))
+        loss = finite_loss(square(objective.residuals(state.theta)))
         return replace(state, loss=loss, stop=self._stop(loss))
 
     def redraw_steps(self, state: LevenbergMarquardtState) -> int:
@@ -184,32 +143,49 @@ class LevenbergMarquardt(AbstractOptimizer[LevenbergMarquardtState]):
         """A look costs far less than J'J."""
         return 10
 
-    def _trial(self, point: Linearization, damping: float) -> tuple[Vector, float] | None:
-        """The parameters and loss that `damping` leads to, or None where it is refused."""
+    def _lowered(
+        self, point: Linearization, loss: float, damping: float, accepted: Trial
+    ) -> tuple[float, Trial]:
+        """Half the damping again and again, as often as the rule says, while the loss falls."""
+        for _ in range(self.rule.tries):
+            lower = self._trial(point, loss, 0.5 * damping)
+            if lower is None or not lower.loss < accepted.loss:
+                break
+            damping, accepted = 0.5 * damping, lower
+        return damping, accepted
+
+    def _trial(self, point: Linearization, loss: float, damping: float) -> Trial | None:
+        """Where `damping` leads to from `loss`, or None where that is refused."""
         shift = damping * point.unit
-        factor = point.matrix.factor(shift)
-        if factor is None:
-            return None
-        velocity = -factor.solve(point.pulled)
-        move = point.move(velocity)
-        # r'r - |r + J v|^2 = -2 v'J'r - v'A v, where A v = -J'r - lambda v.
-        promised = float(move @ (shift * move - point.slope))
-        if not promised > _EPSILON * point.loss:
-            return None
-        coordinates = velocity
-        if self.geodesic:
-            acceleration = self._acceleration(point, factor, shift, velocity, move)
-            bend = point.move(acceleration)
-            if not 2.0 * np.linalg.norm(bend) <= self.acceleration_limit * np.linalg.norm(move):
+        with overflow_allowed():
+            factor = point.factor(shift)
+            if factor is None:
                 return None
-            coordinates, move = velocity + 0.5 * acceleration, move + 0.5 * bend
-        move, loss = self._correct(point, factor, shift, coordinates, move)
-        if not point.loss - loss >= self.acceptance * promised:
+            velocity = -factor.solve(point.pulled)
+            move = point.move(velocity)
+            # r'r - |r + J v|^2 = -2 v'J'r - v'A v, where A v = -J'r - lambda v.
+            promised = float(move @ (shift * move - point.slope))
+            if not promised > _EPSILON * loss:
+                return None
+            coordinates = velocity
+            if self.geodesic:
+                acceleration = self._acceleration(point, factor, shift, velocity, move)
+                bend = point.move(acceleration)
+                if not 2.0 * np.linalg.norm(bend) <= self.acceleration_limit * np.linalg.norm(move):
+                    return None
+                coordinates, move = velocity + 0.5 * acceleration, move + 0.5 * bend
+            move, lower = self._correct(point, factor, shift, coordinates, move)
+        if not loss - lower >= self.acceptance * promised:
             return None
-        return point.theta + move, loss
+        return Trial(point.theta + move, lower, (loss - lower) / promised)
 
     def _acceleration(
-        self, point: Linearization, factor: Factor, shift: float, velocity: Vector, move: Vector
+        self,
+        point: Linearization,
+        factor: AbstractFactor,
+        shift: float,
+        velocity: Vector,
+        move: Vector,
     ) -> Vector:
         """-(A + lambda I)^-1 J'r_vv, with J'J v = A v taken from the solve: -J'r - lambda v."""
         h, slope = self.difference, point.pulled
@@ -217,11 +193,16 @@ class LevenbergMarquardt(AbstractOptimizer[LevenbergMarquardtState]):
         return -(2.0 / h) * factor.solve((ahead - slope) / h + slope + shift * velocity)
 
     def _correct(
-        self, point: Linearization, factor: Factor, shift: float, coordinates: Vector, move: Vector
+        self,
+        point: Linearization,
+        factor: AbstractFactor,
+        shift: float,
+        coordinates: Vector,
+        move: Vector,
     ) -> tuple[Vector, float]:
         """The move after its corrections, and the loss there, perhaps not finite."""
         residuals = point.objective.residuals(point.theta + move)
-        loss, size = _square(residuals), np.inf
+        loss, size = square(residuals), np.inf
         for _ in range(self.corrections if np.isfinite(loss) else 0):
             correction = -factor.solve(point.pull(residuals) + shift * coordinates)
             change = point.move(correction)
@@ -229,7 +210,7 @@ class LevenbergMarquardt(AbstractOptimizer[LevenbergMarquardtState]):
             if not length < size:  # the iteration diverges
                 break
             residuals = point.objective.residuals(point.theta + (move + change))
-            lower = _square(residuals)
+            lower = square(residuals)
             if not lower < loss:
                 break
             enough = loss - lower >= self.gain * loss
@@ -239,14 +220,5 @@ class LevenbergMarquardt(AbstractOptimizer[LevenbergMarquardtState]):
                 break
         return move, loss
 
-    def _stationary(self, point: Linearization) -> bool:
-        """True where r is orthogonal to every column of J: |cos| <= tolerance, MINPACK's gtol."""
-        lengths = np.sqrt(point.diagonal * point.loss)
-        return bool((np.abs(point.slope) <= self.gradient_tolerance * lengths).all())
-
     def _stop(self, loss: float) -> int:
         return int(Stop.ROUNDOFF if loss <= self.loss_tolerance else Stop.NONE)
-
-
-def _square(residuals: Vector) -> float:
-    return float(residuals @ residuals)

@@ -74,7 +74,7 @@ class Linear(Dense):
         return self.matrix @ theta - self.right
 
     def jacobian(self, theta):
-        return self.matrix
+        return self.matrix.copy()  # a caller may write into it
 
 
 @dataclass

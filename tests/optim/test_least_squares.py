@@ -7,7 +7,15 @@ import pytest
 from scipy.optimize import least_squares
 
 from pinnsolve.errors import OptimizerError
-from pinnsolve.optim import LevenbergMarquardt, NormalEquations
+from pinnsolve.optim import (
+    SVD,
+    Cholesky,
+    CholeskyOrSVD,
+    LevenbergMarquardt,
+    Nielsen,
+    NormalEquations,
+    Relaxation,
+)
 from tests.optim.objectives import (
     Barrier,
     Decay,
@@ -128,8 +136,53 @@ def test_the_accelerated_trial_is_the_formula_written_out():
     a = -np.linalg.solve(shifted, jacobian.T @ second)
     optimizer = LevenbergMarquardt(corrections=0, damping=damping, difference=h)
     state = optimizer.step(objective, optimizer.init(objective, theta))
-    assert state.damping == damping / optimizer.relaxation  # accepted at the first damping
+    assert state.damping == damping / 2.0  # accepted at the first damping
     assert np.allclose(state.theta - theta, v + 0.5 * a, rtol=1e-9, atol=1e-12)
+
+
+def test_nielsen_follows_the_ratio_of_the_plain_step():
+    objective, theta = tanh_regression(rows=40, seed=2)
+    damping = 10.0
+    system = objective.normal_equations(theta)
+    lam = damping * system.matrix.diagonal().mean()
+    move = -np.linalg.solve(system.matrix + lam * np.eye(objective.size), system.vector)
+    promised = move @ (lam * move - system.vector)
+    after = objective.residuals(theta + move)
+    ratio = (system.loss - after @ after) / promised
+    assert 0.5 < ratio < 0.97  # where the rule is no bound of itself
+    optimizer = LevenbergMarquardt(
+        geodesic=False, corrections=0, damping=damping, rule=Nielsen(), acceptance=1e-3
+    )
+    state = optimizer.step(objective, optimizer.init(objective, theta))
+    expected = damping * max(1.0 / 3.0, 1.0 - (2.0 * ratio - 1.0) ** 3)
+    assert state.damping == pytest.approx(expected, rel=1e-9)
+
+
+def test_half_the_damping_is_tried_while_the_loss_falls():
+    objective, theta = tanh_regression(rows=40, seed=2)
+    settings = {"geodesic": False, "corrections": 0}
+
+    def after(damping, **more):
+        optimizer = LevenbergMarquardt(damping=damping, **settings, **more)
+        return optimizer.step(objective, optimizer.init(objective, theta))
+
+    losses = [after(10.0 * 0.5**k).loss for k in range(4)]
+    assert losses == sorted(losses, reverse=True)
+    state = after(10.0, rule=Relaxation(factor=1.0, tries=3))
+    assert (state.loss, state.damping) == (losses[3], 10.0 / 8.0)
+    lowest = after(10.0, rule=Relaxation(factor=1.0, tries=60))
+    turn = after(0.5 * lowest.damping)
+    assert turn.loss >= lowest.loss or turn.damping > 0.5 * lowest.damping  # or it was refused
+
+
+@pytest.mark.parametrize("solver", [SVD(), CholeskyOrSVD(condition=1e6)])
+def test_steps_do_not_depend_on_the_solver(solver):
+    objective, start = tanh_regression()
+    ours, theirs = (
+        run(LevenbergMarquardt(steps=4, solver=s), objective, start)[0]
+        for s in (solver, Cholesky())
+    )
+    assert np.allclose(ours.theta, theirs.theta, rtol=1e-6, atol=1e-8)
 
 
 def test_a_strong_bend_is_refused():
@@ -255,9 +308,13 @@ def test_a_bad_start_is_refused_with_a_reason(theta, message):
     ("settings", "message"),
     [
         ({"damping": 0.0}, "choose a positive one between"),
-        ({"relaxation": 0.5}, "choose 1 or more"),
     ],
 )
 def test_bad_settings_are_refused(settings, message):
     with pytest.raises(OptimizerError, match=message):
         LevenbergMarquardt(**settings)
+
+
+def test_a_relaxation_that_raises_is_refused():
+    with pytest.raises(OptimizerError, match="choose a factor of 1 or more"):
+        Relaxation(factor=0.5)

@@ -1,0 +1,153 @@
+"""Gauss-Newton steps with a search for their length: Gauss-Newton and energy natural gradient.
+
+For a loss r'r, the natural gradient in the metric that the residuals pull back from function space
+is the Gauss-Newton step: both are one method here, in two settings.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, final
+
+from pinnsolve.errors import OptimizerError
+from pinnsolve.optim.base import (
+    AbstractObjective,
+    AbstractOptimizer,
+    Stop,
+    Vector,
+    finite_loss,
+    overflow_allowed,
+    reason,
+    square,
+    starting_point,
+)
+from pinnsolve.optim.loss_search import AbstractLossSearch, Grid, Halving, losses_along
+from pinnsolve.optim.solvers import AbstractSolver, Cholesky, Linearization
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class GaussNewtonState:
+    """`length` and `damping` are those of the last step."""
+
+    theta: Vector
+    loss: float
+    length: float
+    damping: float
+    step: int
+    stop: int
+
+
+@dataclass(frozen=True)
+class GaussNewton(AbstractOptimizer[GaussNewtonState]):
+    """With lambda = damping * mean(diag J'J), and alpha from a search,
+
+        theta -= alpha (J'J + lambda I)^-1 J'r
+
+    Where the solver has no answer, or the search finds no lower loss, that step is tried again with
+    `raising` times the damping, up to `maximum_damping`. Sources: Nocedal and Wright, Numerical
+    Optimization (2006), section 10.3. It does well from a start near the solution, or with a
+    linear equation; `LevenbergMarquardt` also bends its steps, and adapts the damping.
+
+    A step costs what the solver does (for `Cholesky` N P min(N, P) + min(N, P)^3 / 3 operations for
+    N rows and P parameters), a loss for each trial, and the memory of the solver.
+
+    >>> import pinnsolve as ps
+    >>> optimizer = ps.Adam(steps=500) >> ps.GaussNewton(steps=100)
+    """
+
+    steps: int | None = None
+    solver: AbstractSolver = field(default_factory=Cholesky)
+    search: AbstractLossSearch = field(default_factory=Halving)
+    damping: float = 1e-10
+    raising: float = 10.0
+    maximum_damping: float = 1e8
+    gradient_tolerance: float = 1e-12
+    loss_tolerance: float = 1e-30
+    state_type: ClassVar[type[GaussNewtonState]] = GaussNewtonState
+
+    def __post_init__(self) -> None:
+        check_damping(self, self.damping)
+        if not (self.raising > 1.0 and self.damping <= self.maximum_damping):
+            raise OptimizerError(
+                f"{type(self).__name__} raises the damping {self.damping} by {self.raising} up to "
+                f"{self.maximum_damping}; choose a factor above 1 and a maximum above the damping"
+            )
+
+    def init(self, objective: AbstractObjective, theta: Vector) -> GaussNewtonState:
+        theta = starting_point(objective, theta)
+        loss = finite_loss(square(objective.residuals(theta)))
+        return GaussNewtonState(theta, loss, 1.0, self.damping, 0, self._stop(loss))
+
+    def step(self, objective: AbstractObjective, state: GaussNewtonState) -> GaussNewtonState:
+        point = self.solver.linearize(objective, state.theta, self.damping)
+        count = state.step + 1
+        if not point.is_finite():
+            return replace(state, step=count, stop=int(Stop.NONFINITE))
+        if point.is_stationary(state.loss, self.gradient_tolerance):
+            return replace(state, step=count, stop=int(Stop.GRADIENT))
+        damping = self.damping
+        while damping <= self.maximum_damping:
+            found = self._trial(point, state.loss, damping)
+            if found is not None:
+                theta, loss, length = found
+                return GaussNewtonState(theta, loss, length, damping, count, self._stop(loss))
+            damping = max(damping, 1e-16) * self.raising
+        return replace(state, step=count, stop=int(Stop.DAMPING))
+
+    def done(self, state: GaussNewtonState) -> str | None:
+        return reason(state.stop, state.step, self.steps)
+
+    def rebase(self, objective: AbstractObjective, state: GaussNewtonState) -> GaussNewtonState:
+        loss = finite_loss(square(objective.residuals(state.theta)))
+        return replace(state, loss=loss, stop=self._stop(loss))
+
+    def redraw_steps(self, state: GaussNewtonState) -> int:
+        return 20
+
+    def look_steps(self, state: GaussNewtonState) -> int:
+        return 10
+
+    def _trial(
+        self, point: Linearization, loss: float, damping: float
+    ) -> tuple[Vector, float, float] | None:
+        with overflow_allowed():
+            factor = point.factor(damping * point.unit)
+            if factor is None:
+                return None
+            move = -point.move(factor.solve(point.pulled))
+            slope = 2.0 * float(move @ point.slope)
+        if not slope < 0.0:
+            return None
+        found = self.search.search(losses_along(point.objective, point.theta, move), loss, slope)
+        return found and (point.theta + found[0] * move, found[1], found[0])
+
+    def _stop(self, loss: float) -> int:
+        return int(Stop.ROUNDOFF if loss <= self.loss_tolerance else Stop.NONE)
+
+
+@final
+@dataclass(frozen=True)
+class EnergyNaturalGradient(GaussNewton):
+    """The step of `GaussNewton` along which the best of a grid of lengths is taken.
+
+    Sources: Mueller and Zeinhofer, ICML 2023, arXiv 2302.13163, who take the pseudo-inverse of J'J
+    (`solver=SVD(cutoff=...), damping=0` here); Guzman-Cordero et al., arXiv 2505.12149, from
+    JJ' where parameters outnumber rows (Woodbury), with this damping. It stalls where J'r = 0 and
+    the network cannot represent the solution: more points or a wider network help, another length
+    does not. Each step costs `halvings` + 1 losses beyond the solve.
+
+    >>> import pinnsolve as ps
+    >>> optimizer = ps.EnergyNaturalGradient(steps=200, damping=1e-12)
+    """
+
+    search: AbstractLossSearch = field(default_factory=Grid)
+
+
+def check_damping(optimizer: AbstractOptimizer[Any], damping: float) -> None:
+    """OptimizerError for a damping below 0."""
+    if not damping >= 0.0:
+        raise OptimizerError(
+            f"{type(optimizer).__name__} has damping {damping}; choose 0 or more, in units of the "
+            "mean diagonal entry of J'J"
+        )

@@ -1,0 +1,129 @@
+"""Solvers against numpy, against each other, and against exact fractions."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from pinnsolve.errors import OptimizerError
+from pinnsolve.optim import SVD, Cholesky, CholeskyOrSVD
+from pinnsolve.optim.linear import ShiftedMatrix
+from pinnsolve.optim.solvers import Dual, Primal, Singular
+from tests.optim.objectives import Linear, tanh_regression
+from tests.optim.small import small
+
+SOLVERS = [Cholesky(dual=False), Cholesky(dual=True), SVD(), CholeskyOrSVD()]
+IDS = ["primal", "dual", "svd", "either"]
+
+
+@pytest.mark.parametrize("solver", SOLVERS, ids=IDS)
+@pytest.mark.parametrize("rows", [9, 60])
+def test_a_solve_is_the_formula_written_out(solver, rows):
+    """(J'J + lambda I)^-1 (J'w + lambda m) for r, another w, and a move m made before."""
+    objective, theta = tanh_regression(rows=rows)
+    jacobian, residuals = objective.jacobian(theta), objective.residuals(theta)
+    point = solver.linearize(objective, theta, 0.3)
+    shift = 0.3 * np.square(jacobian).sum() / objective.size
+    assert point.unit * 0.3 == pytest.approx(shift, rel=1e-13)
+    matrix = jacobian.T @ jacobian + shift * np.eye(objective.size)
+    factor, w = point.factor(shift), np.cos(np.arange(float(rows)))
+    assert factor is not None
+    coordinates = factor.solve(point.pulled)
+    move = np.linalg.solve(matrix, jacobian.T @ residuals)
+    assert np.allclose(point.move(coordinates), move, rtol=1e-10, atol=1e-12)
+    again = point.move(factor.solve(point.pull(w) + shift * coordinates))
+    assert np.allclose(again, np.linalg.solve(matrix, jacobian.T @ w + shift * move), atol=1e-11)
+    assert np.allclose(point.slope, jacobian.T @ residuals, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("device", ["reference", "cpu"])
+@pytest.mark.parametrize("solver", SOLVERS, ids=IDS)
+def test_solves_of_a_network_agree_with_its_jacobian(solver, device):
+    objective = small("burgers", device)
+    theta = np.random.default_rng(0).normal(size=objective.size) * 0.5
+    point = solver.linearize(objective, theta, 1e-3)
+    shift = 1e-3 * point.unit
+    jacobian, factor = objective.jacobian(theta), point.factor(shift)
+    assert factor is not None
+    stacked = np.concatenate((jacobian, np.sqrt(shift) * np.eye(objective.size)))
+    right = np.concatenate((objective.residuals(theta), np.zeros(objective.size)))
+    expected = np.linalg.lstsq(stacked, right, rcond=None)[0]
+    assert np.allclose(point.move(factor.solve(point.pulled)), expected, rtol=1e-8, atol=1e-10)
+
+
+def test_woodbury_is_chosen_where_parameters_outnumber_rows():
+    for rows, kind in ((9, Dual), (60, Primal)):
+        objective, theta = tanh_regression(rows=rows)
+        assert isinstance(Cholesky().linearize(objective, theta, 1e-3), kind)
+
+
+def lauchli(small: float) -> tuple[Linear, np.ndarray]:
+    """Rows (1, 1, 1) and small I, right (3, small, small, small): the solution is (1, 1, 1), and
+    J'J, which is 1 + small^2 on its diagonal, rounds to a matrix of ones."""
+    matrix = np.concatenate((np.ones((1, 3)), small * np.eye(3)))
+    return Linear(matrix, matrix.sum(1) + np.array([0.0, small, -small, 0.0])), np.zeros(3)
+
+
+def test_singular_values_keep_the_digits_that_the_normal_equations_lose():
+    """Lauchli's matrix: the exact solution is 1 + (1, -1, 0), by fractions."""
+    small = 2.0**-30
+    objective, theta = lauchli(small)
+    exact = [1 + Fraction(1), 1 - Fraction(1), Fraction(1)]
+    rows = [[Fraction(x) for x in row] for row in objective.matrix.tolist()]
+    misfit = [
+        sum(a * x for a, x in zip(row, exact, strict=True)) - Fraction(b)
+        for row, b in zip(rows, objective.right.tolist(), strict=True)
+    ]
+    assert [sum(r[k] * m for r, m in zip(rows, misfit, strict=True)) for k in range(3)] == [0] * 3
+    normal = Cholesky().linearize(objective, theta, 0.0)
+    factor = normal.factor(0.0)
+    assert factor is None or not np.allclose(-factor.solve(normal.pulled), [2, 0, 1], atol=0.1)
+    point = CholeskyOrSVD().linearize(objective, theta, 0.0)
+    assert isinstance(point, Singular)
+    factor = point.factor(0.0)
+    assert factor is not None
+    assert np.allclose(-point.move(factor.solve(point.pulled)), [2.0, 0.0, 1.0], atol=1e-6)
+
+
+def test_the_condition_decides_and_memory_forbids():
+    objective, theta = tanh_regression()
+    kinds = {
+        condition: type(CholeskyOrSVD(condition).linearize(objective, theta, 1e-3))
+        for condition in (1e14, 10.0)
+    }
+    assert kinds == {1e14: Primal, 10.0: Singular}
+    tight = SVD(memory=24.0 * objective.rows * objective.size - 1.0)
+    point = CholeskyOrSVD(10.0, tight).linearize(objective, theta, 1e-3)
+    assert isinstance(point, Primal)
+    with pytest.raises(OptimizerError, match="60 x 46, need 0"):
+        tight.linearize(objective, theta, 1e-3)
+
+
+def test_a_cutoff_gives_the_pseudo_inverse():
+    rng = np.random.default_rng(2)
+    matrix = rng.normal(size=(12, 3)) @ rng.normal(size=(3, 7))
+    objective = Linear(matrix, rng.normal(size=12))
+    point = SVD(cutoff=1e-10).linearize(objective, np.zeros(7), 0.0)
+    factor = point.factor(0.0)
+    assert factor is not None
+    expected = np.linalg.pinv(matrix, rcond=1e-10) @ objective.right
+    assert np.allclose(-point.move(factor.solve(point.pulled)), expected, atol=1e-12)
+
+
+def test_conditions_are_estimated_under_one_shift_after_another():
+    root = np.random.default_rng(4).normal(size=(40, 30))
+    matrix = root.T @ root
+    matrix += matrix.T
+    shifted = ShiftedMatrix(matrix.copy())
+    for shift in (0.0, 1.0, 1e4):
+        exact = np.linalg.cond(matrix + shift * np.eye(30), 1)
+        assert 0.3 * exact < shifted.condition(shift) <= 1.0001 * exact
+        expected = np.linalg.solve(matrix + shift * np.eye(30), np.ones(30))
+        assert np.allclose(shifted.factor(shift).solve(np.ones(30)), expected, rtol=1e-9)
+    assert ShiftedMatrix(np.diag([1.0, -1.0])).condition(0.0) == np.inf
+
+
+@pytest.mark.parametrize("solver", SOLVERS, ids=IDS)
+def test_derivatives_that_are_not_finite_are_seen(solver):
+    objective = Linear(np.array([[np.nan, 1.0], [0.0, 1.0], [1.0, 1.0]]), np.ones(3))
+    assert not solver.linearize(objective, np.zeros(2), 1e-3).is_finite()
