@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, final
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
 from pinnsolve.errors import OptimizerError
 from pinnsolve.optim.base import AbstractObjective, Matrix, Vector
@@ -15,20 +16,26 @@ from pinnsolve.optim.quasi_newton import AbstractQuasiNewton, Pair, QuasiNewtonS
 @final
 @dataclass(frozen=True, eq=False)
 class LBFGSState(QuasiNewtonState):
-    """The last pairs, oldest first: `moves` s and `changes` y, (pairs, size) each."""
+    """The last pairs, oldest first: `moves` s and `changes` y, (pairs, size) each, and `triangle`,
+    their products s_i'y_j for i <= j, else 0.
+    """
 
     moves: Matrix
     changes: Matrix
+    triangle: Matrix
 
 
 @final
 @dataclass(frozen=True)
 class LBFGS(AbstractQuasiNewton[LBFGSState]):
     """H is the BFGS matrix that the last `pairs` updates make of (y's / y'y) I, y and s the latest,
-    applied to the gradient by the two loops of Nocedal and Wright, algorithm 7.4.
+    applied to the gradient by the two loops of Nocedal and Wright, algorithm 7.4. A loop over pairs
+    is a triangular system: with the rows s in S, y in Y, and R the upper triangle of S Y',
 
-    A step costs 8 pairs size operations beside its losses and gradients; memory is 2 pairs vectors.
-    Its H holds too little for the last digits: take it where a dense H does not fit.
+        R p = S g,    q = (y's / y'y) (g - Y'p),    R'd = diag(R) p - Y q,    H g = q + S'd
+
+    A step costs 10 pairs size operations beside its losses and gradients; memory is 2 pairs
+    vectors. Its H knows too little for the last digits: take it where a dense H does not fit.
 
     >>> import pinnsolve as ps
     >>> optimizer = ps.Adam(steps=1000) >> ps.LBFGS(steps=10_000, pairs=100)
@@ -43,31 +50,39 @@ class LBFGS(AbstractQuasiNewton[LBFGSState]):
 
     def memory(self, objective: AbstractObjective, theta: Vector) -> dict[str, Any]:
         none = np.zeros((0, theta.size))
-        return {"moves": none, "changes": none, "updates": 0}
+        return {"moves": none, "changes": none, "triangle": np.zeros((0, 0)), "updates": 0}
 
     def product(self, state: LBFGSState, vector: Vector) -> Vector:
-        moves, changes = state.moves, state.changes
+        moves, changes, triangle = state.moves, state.changes, state.triangle
         if not len(moves):
             return vector.copy()
-        result, curvatures = vector.copy(), np.einsum("ij,ij->i", moves, changes)
-        weights = np.zeros(len(moves))
-        for k in reversed(range(len(moves))):
-            weights[k] = moves[k] @ result / curvatures[k]
-            result -= weights[k] * changes[k]
-        result *= curvatures[-1] / (changes[-1] @ changes[-1])
-        for k in range(len(moves)):
-            result += (weights[k] - changes[k] @ result / curvatures[k]) * moves[k]
-        return result
+        curvatures, last = triangle.diagonal(), changes[-1]
+        inner = solve_triangular(triangle, moves @ vector, check_finite=False)
+        scaled = (curvatures[-1] / (last @ last)) * (vector - inner @ changes)
+        outer = curvatures * inner - changes @ scaled
+        outer = solve_triangular(triangle, outer, trans=1, check_finite=False)
+        return scaled + outer @ moves
 
     def learnt(self, state: LBFGSState, pair: Pair) -> LBFGSState:
         kept = slice(max(0, len(state.moves) + 1 - self.pairs), None)
         moves = np.concatenate((state.moves[kept], pair.s[None]))
         changes = np.concatenate((state.changes[kept], pair.y[None]))
-        state = replace(state, moves=moves, changes=changes, updates=state.updates + 1)
+        triangle = np.zeros((len(moves), len(moves)))
+        triangle[:-1, :-1] = state.triangle[kept, kept]
+        triangle[:, -1] = moves @ pair.y
+        state = replace(
+            state, moves=moves, changes=changes, triangle=triangle, updates=state.updates + 1
+        )
         return replace(state, direction=-self.product(state, state.gradient))
 
     def forgotten(self, state: LBFGSState) -> LBFGSState:
-        return replace(state, moves=state.moves[:0], changes=state.changes[:0], updates=0)
+        return replace(
+            state,
+            moves=state.moves[:0],
+            changes=state.changes[:0],
+            triangle=state.triangle[:0, :0],
+            updates=0,
+        )
 
     def is_sound(self, state: LBFGSState) -> bool:
         """A matrix made of pairs with y's > 0 is positive definite."""

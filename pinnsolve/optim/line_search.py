@@ -55,6 +55,11 @@ class StrongWolfe(AbstractLineSearch):
     `evaluations` bounds the trials of one search; then the best sample with sufficient decrease is
     what is found.
 
+    Near a minimum the loss has no digits left to compare, but slopes have: where losses differ by
+    less than `roundoff` times the loss, slopes alone decide, so that the gradient falls to its own
+    rounding (Hager and Zhang, SIAM J. Optim. 16 (2005) 170, section 4). A device that computes in
+    single precision needs 1e-6.
+
     >>> import pinnsolve as ps
     >>> optimizer = ps.LBFGS(search=ps.StrongWolfe(curvature=0.5))
     """
@@ -62,6 +67,7 @@ class StrongWolfe(AbstractLineSearch):
     decrease: float = 1e-4
     curvature: float = 0.9
     evaluations: int = 25
+    roundoff: float = 1e-14
 
     def __post_init__(self) -> None:
         if not 0.0 < self.decrease < self.curvature < 1.0 or self.evaluations < 1:
@@ -76,7 +82,8 @@ class StrongWolfe(AbstractLineSearch):
         for _ in range(self.evaluations):
             trial = _evaluate(objective, origin, direction, alpha)
             bound = origin.loss + self.decrease * alpha * origin.slope
-            if not trial.finite or trial.loss > bound or trial.loss >= low.loss:
+            rises = trial.loss > bound or trial.loss >= low.loss
+            if not trial.finite or (rises and not self._level(origin, low, trial)):
                 high = trial
             elif abs(trial.slope) <= -self.curvature * origin.slope:
                 return trial
@@ -89,7 +96,12 @@ class StrongWolfe(AbstractLineSearch):
             alpha = _interpolate(low, high) if high else _extrapolate(previous, low)
             if alpha in (low.alpha, high and high.alpha):  # no number is left between them
                 break
-        return low if low.alpha > 0.0 else None
+        return low if low.loss < origin.loss else None
+
+    def _level(self, origin: Sample, *others: Sample) -> bool:
+        """True where losses differ by no more than rounding."""
+        margin = self.roundoff * abs(origin.loss)
+        return all(abs(sample.loss - origin.loss) <= margin for sample in others)
 
 
 @final

@@ -26,7 +26,7 @@ from pinnsolve.optim.base import (
 )
 from pinnsolve.optim.line_search import AbstractLineSearch, Sample, StrongWolfe
 
-_ROUNDOFF = 1e-15
+_ROUNDOFF = 1e-14
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +110,7 @@ class AbstractQuasiNewton(AbstractOptimizer[StateT]):
             return self._reset(state)
         origin = Sample(0.0, state.theta, state.loss, state.gradient, slope)
         found = self.search.search(objective, origin, state.direction, _first(state, slope))
-        if found is None:
+        if found is None or not _better(found, state):
             return self._reset(state)
         moved = replace(
             state,
@@ -150,6 +150,13 @@ class AbstractQuasiNewton(AbstractOptimizer[StateT]):
             return replace(state, step=state.step + 1, stop=int(Stop.SEARCH))
         fresh = replace(self.forgotten(state), direction=-state.gradient)
         return replace(fresh, step=state.step + 1)
+
+
+def _better(found: Sample, state: QuasiNewtonState) -> bool:
+    """At round-off of the loss a search may find a point that is as good as the last, and only a
+    smaller gradient makes it a better one."""
+    falls = found.loss < state.loss - _ROUNDOFF * abs(state.loss)
+    return falls or np.abs(found.gradient).max() < np.abs(state.gradient).max()
 
 
 def _first(state: QuasiNewtonState, slope: float) -> float:

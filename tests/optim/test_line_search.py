@@ -81,6 +81,25 @@ def test_a_minimum_that_rounding_hides_ends_the_search():
     assert found.theta[0] == pytest.approx(1.0 / 3.0, rel=1e-7)
 
 
+def test_slopes_decide_where_the_loss_has_no_digits_left():
+    """Next to the minimum of (x - 1)^2 + 10^6 no step changes the loss, but the slope it does."""
+
+    class High(Linear):
+        def residuals(self, theta):
+            return np.concatenate((super().residuals(theta), [1e3]))
+
+        def jacobian(self, theta):
+            return np.concatenate((self.matrix, [[0.0]]))
+
+    objective, theta = High(np.eye(1), np.ones(1)), np.array([1.0 + 1e-6])
+    direction = -objective.loss_gradient(theta)[1]
+    origin = origin_of(objective, theta, direction)
+    assert objective.loss_gradient(np.ones(1))[0] == origin.loss
+    found = StrongWolfe(curvature=0.1).search(objective, origin, direction, 0.9)
+    assert found is not None
+    assert found.theta[0] == pytest.approx(1.0, abs=1e-7)
+
+
 def test_a_line_that_only_rises_gives_nothing():
     objective, theta = Rosenbrock(), np.array([0.3, 0.2])
     uphill = objective.loss_gradient(theta)[1]

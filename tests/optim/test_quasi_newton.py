@@ -16,9 +16,10 @@ from pinnsolve.optim import (
     Curvature,
     LevenbergMarquardt,
     SSBroyden,
+    Stop,
     StrongWolfe,
 )
-from tests.optim.objectives import Barrier, Linear, Rosenbrock, run, tanh_regression
+from tests.optim.objectives import Barrier, Decay, Linear, Rosenbrock, run, tanh_regression
 from tests.optim.small import KINDS, Counted, kinds, network, recorded
 
 VARIANTS = [1, 2, 3]
@@ -244,6 +245,20 @@ def test_the_inverse_stays_symmetric_and_positive_over_a_long_run():
     assert (state.inverse == state.inverse.T).all()
     assert state.loss < 1e-11
     assert counted.evaluations < 1.4 * 800
+
+
+@every
+def test_a_minimum_above_zero_is_found_to_the_rounding_of_the_gradient(rule):
+    """The loss alone would give half of the digits; and the run ends, of itself, soon."""
+    objective, start = Decay(), np.array([1.0, 0.3, 0.0])
+    counted = Counted(objective)
+    state, reason = run(ALL[rule](), counted, start)
+    assert np.abs(state.gradient).max() < 1e-13
+    assert reason in (Stop.GRADIENT.sentence, Stop.SEARCH.sentence)
+    assert state.step < 60
+    assert counted.evaluations < 200
+    exact = run(LevenbergMarquardt(steps=60), objective, start)[0].theta
+    assert np.allclose(state.theta, exact, rtol=1e-7)
 
 
 @every
