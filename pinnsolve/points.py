@@ -96,10 +96,10 @@ class Collocation:
     weights: Array
 
     def counts(self, density: float) -> list[int]:
-        """Points per block; `density` times the parameters is the rows that fill the domain, or
-        `density / first` times the points asked for."""
+        """Points per block; `density` times the parameters is the rows that fill the domain. Where
+        numbers are asked for, only a draw that grows takes more."""
         dimension, chosen = self.system.dimension, self.settings
-        more = density / chosen.first
+        more = density / chosen.first if chosen.draw.grows > 1 else 1.0
         filling = [b for b in self.system.blocks if len(b.free) == dimension]
         rows = max(1, sum(len(b.residuals) for b in filling))
         full = (
