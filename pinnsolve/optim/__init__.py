@@ -14,10 +14,17 @@ from pinnsolve.optim.chain import Chain, ChainState
 from pinnsolve.optim.damping import AbstractDampingRule, Nielsen, Relaxation
 from pinnsolve.optim.first_order import SGD, Adam, AdamState, AdamW, SGDState
 from pinnsolve.optim.gauss_newton import EnergyNaturalGradient, GaussNewton, GaussNewtonState
+from pinnsolve.optim.krylov import CG, LSMR
 from pinnsolve.optim.lbfgs import LBFGS, LBFGSState
 from pinnsolve.optim.least_squares import LevenbergMarquardt, LevenbergMarquardtState
 from pinnsolve.optim.line_search import AbstractLineSearch, Backtracking, Sample, StrongWolfe
 from pinnsolve.optim.loss_search import AbstractLossSearch, Grid, Halving
+from pinnsolve.optim.preconditioners import (
+    AbstractPreconditioner,
+    DiagonalPreconditioner,
+    KroneckerPreconditioner,
+    NystroemPreconditioner,
+)
 from pinnsolve.optim.schedules import (
     AbstractSchedule,
     Constant,
@@ -31,7 +38,9 @@ from pinnsolve.optim.solvers import SVD, AbstractSolver, Cholesky, CholeskyOrSVD
 
 __all__ = [
     "BFGS",
+    "CG",
     "LBFGS",
+    "LSMR",
     "SGD",
     "SOAP",
     "SSBFGS",
@@ -41,6 +50,7 @@ __all__ = [
     "AbstractLossSearch",
     "AbstractObjective",
     "AbstractOptimizer",
+    "AbstractPreconditioner",
     "AbstractSchedule",
     "AbstractSolver",
     "AbstractState",
@@ -56,17 +66,20 @@ __all__ = [
     "Cosine",
     "Curvature",
     "DenseState",
+    "DiagonalPreconditioner",
     "EnergyNaturalGradient",
     "Exponential",
     "GaussNewton",
     "GaussNewtonState",
     "Grid",
     "Halving",
+    "KroneckerPreconditioner",
     "LBFGSState",
     "LevenbergMarquardt",
     "LevenbergMarquardtState",
     "Nielsen",
     "NormalEquations",
+    "NystroemPreconditioner",
     "Plateau",
     "Relaxation",
     "SGDState",
