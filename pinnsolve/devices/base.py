@@ -113,6 +113,12 @@ class AbstractObjective(ABC):
         """J'J, J'r and r'r."""
 
     @abstractmethod
+    def triangle(self, theta: Array) -> Array:
+        """R of a QR factorization of [J | r], (size + 1, size + 1), in Fortran order: R'R is
+        [J | r]'[J | r], so R holds the digits of J that J'J has lost. Signs of rows are arbitrary.
+        """
+
+    @abstractmethod
     def dual_equations(self, theta: Array) -> DualEquations:
         """J J' and r. (J'J + c I)^-1 J'r = J'(J J' + c I)^-1 r for c > 0, so a damped step needs
         the smaller of the two matrices only."""

@@ -145,6 +145,12 @@ class ReferenceObjective(AbstractObjective):
         jacobian, rows = self.jacobian(theta), self.residuals(theta)
         return NormalEquations(jacobian.T @ jacobian, jacobian.T @ rows, float(rows @ rows))
 
+    def triangle(self, theta: Array) -> Array:
+        rows = np.column_stack([self.jacobian(theta), self.residuals(theta)])
+        triangle = np.zeros((self.size + 1, self.size + 1), order="F")
+        triangle[: len(rows)] = np.linalg.qr(rows, mode="r")
+        return triangle
+
     def dual_equations(self, theta: Array) -> DualEquations:
         jacobian = self.jacobian(theta)
         return DualEquations(jacobian @ jacobian.T, self.residuals(theta))

@@ -35,12 +35,14 @@ from pinnsolve.optim.schedules import (
 )
 from pinnsolve.optim.soap import SOAP, SOAPState
 from pinnsolve.optim.solvers import SVD, AbstractSolver, Cholesky, CholeskyOrSVD
+from pinnsolve.optim.triangular import QR, CholeskyOrQR
 
 __all__ = [
     "BFGS",
     "CG",
     "LBFGS",
     "LSMR",
+    "QR",
     "SGD",
     "SOAP",
     "SSBFGS",
@@ -61,6 +63,7 @@ __all__ = [
     "Chain",
     "ChainState",
     "Cholesky",
+    "CholeskyOrQR",
     "CholeskyOrSVD",
     "Constant",
     "Cosine",

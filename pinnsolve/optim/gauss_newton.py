@@ -115,7 +115,7 @@ class GaussNewton(AbstractOptimizer[GaussNewtonState]):
             factor = point.factor(damping * point.unit)
             if factor is None:
                 return None
-            move = -point.move(factor.solve(point.pulled))
+            move = point.move(point.minimizer(factor))
             slope = 2.0 * float(move @ point.slope)
         if not slope < 0.0:
             return None

@@ -25,7 +25,8 @@ from pinnsolve.optim.base import (
     starting_point,
 )
 from pinnsolve.optim.damping import AbstractDampingRule, Relaxation
-from pinnsolve.optim.solvers import AbstractFactor, AbstractSolver, Cholesky, Linearization
+from pinnsolve.optim.solvers import AbstractFactor, AbstractSolver, Linearization
+from pinnsolve.optim.triangular import CholeskyOrQR
 
 _EPSILON = float(np.finfo(np.float64).eps)
 
@@ -75,7 +76,7 @@ class LevenbergMarquardt(AbstractOptimizer[LevenbergMarquardtState]):
     by Cholesky, where parameters outnumber residuals, the same steps are computed from JJ'.
 
     >>> import pinnsolve as ps
-    >>> optimizer = ps.LevenbergMarquardt(steps=200, rule=ps.Nielsen(), solver=ps.CholeskyOrSVD())
+    >>> optimizer = ps.LevenbergMarquardt(steps=200, rule=ps.Nielsen(), solver=ps.Cholesky())
     """
 
     steps: int | None = None
@@ -83,12 +84,12 @@ class LevenbergMarquardt(AbstractOptimizer[LevenbergMarquardtState]):
     corrections: int = 10
     damping: float = 1e-1
     rule: AbstractDampingRule = field(default_factory=Relaxation)
-    solver: AbstractSolver = field(default_factory=Cholesky)
+    solver: AbstractSolver = field(default_factory=CholeskyOrQR)
     acceptance: float = 0.1
     acceleration_limit: float = 0.75
     difference: float = 0.1
     gain: float = 0.03
-    minimum_damping: float = 1e-18
+    minimum_damping: float = 1e-28
     maximum_damping: float = 1e8
     gradient_tolerance: float = 1e-12
     loss_tolerance: float = 1e-30
@@ -161,7 +162,7 @@ class LevenbergMarquardt(AbstractOptimizer[LevenbergMarquardtState]):
             factor = point.factor(shift)
             if factor is None:
                 return None
-            velocity = -factor.solve(point.pulled)
+            velocity = point.minimizer(factor)
             move = point.move(velocity)
             # r'r - |r + J v|^2 = -2 v'J'r - v'A v, where A v = -J'r - lambda v.
             promised = float(move @ (shift * move - point.slope))

@@ -58,6 +58,10 @@ class Linearization(ABC):
     def move(self, coordinates: Vector) -> Vector:
         return coordinates
 
+    def minimizer(self, factor: AbstractFactor) -> Vector:
+        """Coordinates of the minimizer of |J v + r|^2 + lambda |v|^2."""
+        return -factor.solve(self.pulled)
+
     def is_finite(self) -> bool:
         return all_finite(0.0, self.slope, self.diagonal)
 

@@ -5,7 +5,7 @@ import pytest
 
 from pinnsolve.devices.base import BlockPoints
 from pinnsolve.devices.cpu import CpuDevice, gram
-from pinnsolve.devices.cpu.blas import mirror, rank_update
+from pinnsolve.devices.cpu.blas import mirror, rank_update, triangle_update
 from pinnsolve.devices.reference import ReferenceDevice
 from pinnsolve.diff import functions as ops
 from pinnsolve.diff.parameters import Parameter
@@ -267,3 +267,36 @@ def test_all_uses_of_a_weight_count():
         assert relative(factors.left, left) < 1e-13
         assert relative(factors.right, right) < 1e-13
         assert factors.terms == 5 * 13
+
+
+# --- R of J ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("threads", "count"), [(1, 300), (2, 300), (3, 300), (2, 40)])
+def test_triangle_is_the_r_of_the_jacobian(threads, count):
+    """Also where rows are fewer than parameters; in several chunks, of several threads."""
+    objective, theta = burgers(count, threads)
+    rows = np.column_stack([objective.jacobian(theta), objective.residuals(theta)])
+    triangle = objective.triangle(theta)
+    assert np.array_equal(triangle, np.triu(triangle))
+    assert relative(triangle.T @ triangle, rows.T @ rows) < 1e-13
+    expected = np.linalg.qr(rows, mode="r")
+    signs = np.sign(np.diagonal(triangle) * np.diagonal(expected))[:20]
+    leading = triangle[: len(signs)] * signs[:, None]  # where the columns are not yet dependent
+    assert relative(leading, expected[: len(signs)]) < 1e-9
+
+
+def test_triangle_updates_keep_the_digits_that_squares_lose():
+    """Of a Vandermonde matrix, in three parts: singular values of J to the last digits."""
+    x = np.linspace(0, 1, 60)
+    rows = np.ascontiguousarray(np.vander(x, 13, increasing=True).T)
+    total = np.zeros((13, 13), order="F")
+    for first in (0, 20, 40):
+        triangle_update(total, rows[:, first : first + 20].copy())
+    other = np.zeros((13, 13), order="F")
+    triangle_update(other, rows.copy())
+    triangle_update(total, other.T, upper=True)
+    found = np.linalg.svd(total, compute_uv=False)
+    expected = np.linalg.svd(np.vstack([rows.T, rows.T]), compute_uv=False)
+    assert expected[0] / expected[-1] > 1e8
+    assert np.abs(found - expected).max() < 1e-15 * 60 * expected[0]

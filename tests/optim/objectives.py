@@ -31,6 +31,12 @@ class Dense:
             r = self.residuals(theta)
             return float(r @ r), 2.0 * self.jacobian(theta).T @ r
 
+    def triangle(self, theta):
+        rows = np.column_stack([self.jacobian(theta), self.residuals(theta)])
+        triangle = np.zeros((self.size + 1, self.size + 1), order="F")
+        triangle[: len(rows)] = np.linalg.qr(rows, mode="r")
+        return triangle
+
     def normal_equations(self, theta):
         r, jacobian = self.residuals(theta), self.jacobian(theta)
         return NormalEquations(jacobian.T @ jacobian, jacobian.T @ r, float(r @ r))

@@ -8,8 +8,10 @@ from scipy.optimize import least_squares
 
 from pinnsolve.errors import OptimizerError
 from pinnsolve.optim import (
+    QR,
     SVD,
     Cholesky,
+    CholeskyOrQR,
     CholeskyOrSVD,
     LevenbergMarquardt,
     Nielsen,
@@ -318,3 +320,33 @@ def test_bad_settings_are_refused(settings, message):
 def test_a_relaxation_that_raises_is_refused():
     with pytest.raises(OptimizerError, match="choose a factor of 1 or more"):
         Relaxation(factor=0.5)
+
+
+@pytest.mark.parametrize("solver", [CholeskyOrQR(), QR(), Cholesky()])
+def test_digits_that_the_normal_equations_lose(solver):
+    """A polynomial fit whose J'J has condition 1e20: with R of J the step is that of lstsq."""
+    x = np.linspace(0, 1, 40)
+    matrix = np.vander(x, 14, increasing=True)
+    solution = np.cos(np.arange(14))
+    objective = Linear(matrix, matrix @ solution)
+    optimizer = LevenbergMarquardt(
+        steps=60, solver=solver, geodesic=False, corrections=0, damping=1e-6, loss_tolerance=1e-32
+    )
+    state, _ = run(optimizer, objective, np.zeros(14))
+    best = np.linalg.norm(
+        matrix @ np.linalg.lstsq(matrix, matrix @ solution)[0] - matrix @ solution
+    )
+    reached = np.sqrt(state.loss) <= 100 * best
+    assert reached == (solver != Cholesky())
+
+
+def test_triangle_and_matrix_make_the_same_steps():
+    rng = np.random.default_rng(3)
+    objective = Linear(rng.normal(size=(30, 6)), rng.normal(size=30))
+    rows = np.column_stack([objective.jacobian(np.ones(6)), objective.residuals(np.ones(6))])
+    point = QR().linearize(objective, np.ones(6), 0.3)
+    factor = point.factor(0.3)
+    normal = rows[:, :-1].T @ rows[:, :-1] + 0.3 * np.eye(6)
+    expected = -np.linalg.solve(normal, rows[:, :-1].T @ rows[:, -1])
+    assert np.allclose(point.minimizer(factor), expected, rtol=1e-12)
+    assert np.allclose(factor.solve(normal @ expected), expected, rtol=1e-12)

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from pinnsolve.devices.base import Array, DualEquations, NormalEquations
-from pinnsolve.devices.cpu.blas import mirror, rank_update
+from pinnsolve.devices.cpu.blas import mirror, rank_update, triangle_update
 from pinnsolve.devices.cpu.bound import BoundKernel
 from pinnsolve.devices.cpu.kernel import zeros
 from pinnsolve.devices.cpu.precision import Precision
@@ -85,6 +85,23 @@ class JacobianChunks:
             np.add(matrix, narrow, out=matrix)
 
         return add
+
+    def triangle(self) -> Array:
+        """R of a QR factorization of [J | r], brought up to date chunk by chunk."""
+        size = self.size + 1
+        threads = min(self.team.threads, max(1, TRIANGLES // (8 * size**2)))
+        parts: list[Array] = [np.zeros((0, 0))] * threads
+
+        def part(thread: int) -> None:
+            parts[thread] = np.zeros((size, size), order="F")
+            for columns in self._filled(thread, self._share(thread, threads)):
+                triangle_update(parts[thread], columns.astype(float, copy=False))
+
+        self.team.run(part, threads)
+        total, *others = parts
+        for other in others:
+            triangle_update(total, other.T, upper=True)
+        return total
 
     def diagonal(self) -> Array:
         """The diagonal of J^T J."""

@@ -124,6 +124,9 @@ class CpuObjective(AbstractObjective):
         program.run(checked(theta, self.size, "theta"))
         return [factors_of(outputs, len(self.layout.sizes)) for outputs in program.outputs()]
 
+    def triangle(self, theta: Array) -> Array:
+        return self._chunks(theta).triangle()
+
     def jacobian(self, theta: Array) -> Array:
         return self._chunks(theta).jacobian()
 
