@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import numpy as np
 from pinnsolve.devices.cpu.buffers import allocate
 from pinnsolve.devices.cpu.cells import Call, Operand, cells_of
 from pinnsolve.devices.cpu.emit import emit
-from pinnsolve.devices.cpu.instructions import Lowered
+from pinnsolve.devices.cpu.instructions import Lowered, Product
 from pinnsolve.devices.cpu.jit import Program, program
 from pinnsolve.devices.cpu.lower import lower
 from pinnsolve.devices.cpu.machine import second_level_cache
@@ -28,6 +29,7 @@ from pinnsolve.diff.parameters import Layout
 
 Array = np.ndarray[Any, np.dtype[Any]]
 TILES = (256, 128, 64, 32, 16)
+ROWS = 96  # points times blocks below which products are slow
 NEAR = 2.5  # second-level caches that the buffers of a tile may fill: few are in use at a time
 
 
@@ -58,8 +60,15 @@ class Kernel:
         """
         size = self.precision.values.itemsize
         lanes, room = LINE // size, NEAR * second_level_cache() / max(1, self.arena * size)
-        fitting = next((t for t in TILES if t <= room), lanes)
+        least = max(lanes, -(-ROWS // (lanes * self.blocks)) * lanes)
+        fitting = max(least, next((t for t in TILES if t <= room), lanes))
         return min(fitting, -(-points // (lanes * threads)) * lanes)
+
+    @cached_property
+    def blocks(self) -> int:
+        """The most blocks that a matrix product takes at once, at least 1."""
+        products = (i for i in self.lowered.instructions if isinstance(i, Product))
+        return max((product.node.args[0].points for product in products), default=1) or 1
 
     def table(self, points: int, tile: int) -> Array:
         """One row a call: the function and its cells."""
