@@ -120,6 +120,14 @@ class Collocation:
                 counts.append(int(np.clip(share, 32, max(full, 32))))
         return counts
 
+    def rows(self, sample: Sample) -> int:
+        """The residuals of a sample that fill the domain."""
+        return sum(
+            len(free) * len(block.residuals)
+            for block, free in zip(self.system.blocks, sample.free, strict=True)
+            if len(block.free) == self.system.dimension
+        )
+
     def first(self) -> Sample:
         """The points that training starts with."""
         return self.at(self._sobol(self.counts(self.settings.first), self.seed))

@@ -12,6 +12,7 @@ from typing import Any
 from numpy.typing import ArrayLike, NDArray
 
 from pinnsolve.comparison import Comparison, arguments_of, compare
+from pinnsolve.diagnosis import Finding
 from pinnsolve.errors import FileError, SolutionError
 from pinnsolve.history import History, Record
 from pinnsolve.pde.problem import Problem
@@ -42,6 +43,7 @@ class Solution:
         optimizer: the optimizer in words.
         stop_reason: why training ended.
         seed: of the points and the first parameters.
+        findings: what kept the run from converging, one advice each; none where it converged.
         details: further rows of the report, such as device and precision.
 
     >>> import pinnsolve as ps
@@ -70,6 +72,7 @@ class Solution:
     optimizer: str
     stop_reason: str
     seed: int
+    findings: tuple[Finding, ...] = ()
     details: Mapping[str, str] = field(default_factory=dict)
 
     def __call__(self, **places: ArrayLike) -> Any:
@@ -168,7 +171,8 @@ class Solution:
         return dict(self.held_out)
 
     def report(self) -> str:
-        """A plain-text summary: what was trained, how long, why it ended, how well it holds."""
+        """A plain-text summary: what was trained, how long, why it ended, how well it holds, and
+        what kept it from converging."""
         rows = {
             "network": self.network,
             "parameters": str(self.network_size),
@@ -185,7 +189,10 @@ class Solution:
             rows["error (relative L2)"] = ", ".join(errors)
         width = max(map(len, rows))
         lines = [f"  {key:<{width}}  {value}" for key, value in rows.items() if value]
-        return "\n".join([f"Solution of {self._fields_text()}", *lines, "", *self._equations()])
+        lines = [f"Solution of {self._fields_text()}", *lines, "", *self._equations()]
+        if self.findings:
+            lines += ["", "  not converged:", *(f"  {finding}" for finding in self.findings)]
+        return "\n".join(lines)
 
     def plot(
         self,
@@ -283,6 +290,7 @@ def _to_data(solution: Solution) -> tuple[dict[str, Any], dict[str, NDArray[Any]
         "point_labels": list(solution.points),
         "held_out": dict(solution.held_out),
         "details": dict(solution.details),
+        "findings": [[f.name, f.text, f.advice] for f in solution.findings],
     }
     # Labels are text of the user's and may contain a slash, which would nest groups in the file.
     points = {f"points/{index}": array for index, array in enumerate(solution.points.values())}
@@ -307,5 +315,6 @@ def _from_data(
         points={label: points[str(i)] for i, label in enumerate(header["point_labels"])},
         held_out=header["held_out"],
         details=header["details"],
+        findings=tuple(Finding(*parts) for parts in header["findings"]),
         **{name: header[name] for name in PLAIN},
     )

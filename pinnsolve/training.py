@@ -16,9 +16,12 @@ import numpy as np
 
 from pinnsolve.checkpoint import Best, Run, load_run, save_run
 from pinnsolve.devices.base import AbstractObjective, split_rows
+from pinnsolve.diagnosis import Evidence, Spread, diagnose, tangent
 from pinnsolve.diff.parameters import Array
 from pinnsolve.history import Record
 from pinnsolve.optim.base import AbstractOptimizer
+from pinnsolve.optim.solvers import Cholesky
+from pinnsolve.pde.system import System
 from pinnsolve.pipeline import FieldEvaluator, Pipeline
 from pinnsolve.points import Collocation, Sample
 from pinnsolve.progress import Limits, Progress
@@ -26,6 +29,7 @@ from pinnsolve.solution import Solution
 from pinnsolve.weights import AbstractWeights, FixedWeights, View, Weighting
 
 CHECKPOINT_SECONDS, CHECKPOINT_SHARE = 20.0, 0.01  # between two, and of the time at most
+DENSE, SPREAD_POINTS = 1500, 1000  # parameters, points a set, up to which a diagnosis looks
 STALLED_SECONDS, STALLED_SHARE = 30.0, 0.5
 
 
@@ -68,14 +72,18 @@ class Training:
             run = load_run(self.checkpoint, self.optimizer, self.collocation, self._identity())
             self.started = self._clock() - run.seconds
             return run
-        layout, seed = self.pipeline.model.layout, self.collocation.seed
-        theta = layout.initialize(np.random.default_rng([seed, 0]))
+        theta = self._theta()
         sample = self.collocation.first()
         self.started = self._clock()
         weighting = self._weighed(Weighting(self.start, ()), sample, theta)
         state = self.optimizer.init(self._objective(sample, weighting), theta)
         run = Run(state, sample, weighting, density=self.collocation.settings.first)
         return self._report(progress, run)
+
+    def _theta(self) -> Array:
+        """The first parameters."""
+        rng = np.random.default_rng([self.collocation.seed, 0])
+        return self.pipeline.model.layout.initialize(rng)
 
     def _train(self, progress: Progress, run: Run) -> tuple[Run, str]:
         """The last run and why it ended."""
@@ -238,14 +246,19 @@ class Training:
     def _solution(self, run: Run, reason: str) -> Solution:
         model, system = self.pipeline.model, self.pipeline.system
         assert run.best is not None
-        kept = run.best.record
+        kept, evaluator = (
+            run.best.record,
+            FieldEvaluator.of(model, system.dimension, run.best.theta),
+        )
+        with self.pipeline.executable.session():
+            findings = diagnose(self._evidence(run))
         held_out = {
             name: float(np.sqrt(loss / weight))
             for name, loss, weight in zip(self.names, kept.losses, self.start, strict=True)
         }
         return Solution(
             problem=self.pipeline.problem,
-            evaluator=FieldEvaluator.of(model, system.dimension, run.best.theta),
+            evaluator=evaluator,
             history=run.history,
             residual_names=self.names,
             points={
@@ -261,6 +274,7 @@ class Training:
             optimizer=" >> ".join(run.history.stages),
             stop_reason=reason,
             seed=self.collocation.seed,
+            findings=findings,
             details={
                 "scaling": system.scaling.replace("\n", "; "),
                 "channels": self.pipeline.channels,
@@ -269,7 +283,58 @@ class Training:
             },
         )
 
+    def _evidence(self, run: Run) -> Evidence:
+        """What there is to judge the run by, at the parameters kept."""
+        assert run.best is not None
+        affordable = self.pipeline.model.layout.size <= DENSE
+        stage = self.optimizer.active(run.state)
+        return Evidence(
+            names=self.names,
+            kinds=[residual.kind for residual in self.residuals],
+            weights=run.weighting.factors.tolist(),
+            history=run.history,
+            spreads=self._spreads(run.best.theta),
+            tangent=tangent(self.held_out, run.best.theta) if affordable else None,
+            density=self.collocation.rows(run.sample) / self.pipeline.model.layout.size,
+            target=self.limits.loss,
+            squared=isinstance(getattr(stage, "solver", None), Cholesky),
+        )
+
+    def _spreads(self, theta: Array) -> list[Spread]:
+        """Of every field at held-out points."""
+        system, model = self.pipeline.system, self.pipeline.model
+        inside, outside = [], []
+        for block, points in zip(system.blocks, self.held_out_sample.blocks, strict=True):
+            places = points.sites[0][:SPREAD_POINTS]
+            if len(block.free) < system.dimension:
+                outside.append(places)
+            elif any(residual.kind == "initial" for residual in self.residuals):
+                inside.append(late(system, places))
+            else:
+                inside.append(places)
+        now, first = (
+            FieldEvaluator.of(model, system.dimension, values) for values in (theta, self._theta())
+        )
+
+        def spread(evaluator: FieldEvaluator, field: str, places: list[Array]) -> float:
+            if not places:
+                return 0.0
+            points = np.concatenate(places)
+            return float(evaluator.derivative(field, (0,) * system.dimension, points).std())
+
+        return [
+            Spread(f, spread(now, f, inside), spread(now, f, outside), spread(first, f, inside))
+            for f in system.fields
+        ]
+
     def _weights_text(self, weighting: Weighting) -> str:
         kind = "auto" if self.weights == FixedWeights() else type(self.weights).__name__
         factors = zip(self.names, weighting.factors, strict=True)
         return f"{kind}: " + ", ".join(f"{name} {factor:.3g}" for name, factor in factors)
+
+
+def late(system: System, points: Array) -> Array:
+    """Those in the last quarter of the time."""
+    axis = next(i for i, c in enumerate(system.coordinates) if c.is_time)
+    low, high = system.intervals[axis]
+    return points[points[:, axis] > low + 0.75 * (high - low)]

@@ -21,7 +21,7 @@ ROWS = (
     {"nets", "devices", "ops"},
     {"optim", "compiled", "function_file", "nesting", "draws", "weights"},
     {"pipeline", "points", "exporting"},
-    {"comparison", "progress", "solution_field", "solution_file"},
+    {"comparison", "diagnosis", "progress", "solution_field", "solution_file"},
     {"plot"},
     {"solution", "checkpoint"},
     {"training", "loading"},

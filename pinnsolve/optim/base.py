@@ -109,6 +109,10 @@ class AbstractOptimizer(ABC, Generic[StateT]):
         rows a parameter, a step that takes a gradient three passes over one or more."""
         return 100
 
+    def active(self, state: StateT) -> AbstractOptimizer[Any]:
+        """The method at work: this one, or the stage of a chain."""
+        return self
+
     def label(self, state: StateT) -> str:
         """The method at work, for reports."""
         return type(self).__name__

@@ -85,6 +85,9 @@ class Chain(AbstractOptimizer[ChainState]):
     def look_steps(self, state: ChainState) -> int:
         return self.stages[state.stage].look_steps(state.inner)
 
+    def active(self, state: ChainState) -> AbstractOptimizer[Any]:
+        return self.stages[state.stage].active(state.inner)
+
     def label(self, state: ChainState) -> str:
         return self.stages[state.stage].label(state.inner)
 
