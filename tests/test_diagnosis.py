@@ -70,7 +70,7 @@ def test_few_points_are_overfitted_and_more_of_them_are_advised() -> None:
 
 
 def test_a_network_that_cannot_represent_the_solution_is_too_small() -> None:
-    solution = WAVES.solve(network=narrow(2, 3), steps=150, **QUIET)
+    solution = WAVES.solve(network=narrow(2, 3), steps=80, **QUIET)
     found = findings(solution)
     assert "take a wider or deeper one" in found["network too small"].advice
     assert "more time will not help" in found["stagnation"].advice
@@ -97,7 +97,7 @@ def test_the_residual_that_dominates_is_named() -> None:
 
 
 def test_a_run_that_was_cut_short_is_told_to_go_on() -> None:
-    solution = HEAT.solve(network=narrow(2, 6), optimizer=ps.Adam(steps=300), **QUIET)
+    solution = HEAT.solve(network=narrow(2, 8, 2), optimizer=ps.Adam(steps=300), **QUIET)
     assert list(findings(solution)) == ["out of time"]
     assert "let it run longer" in solution.report()
 
