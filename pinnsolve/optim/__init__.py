@@ -9,10 +9,18 @@ from pinnsolve.optim.base import (
     from_arrays,
     to_arrays,
 )
-from pinnsolve.optim.broyden import BFGS, SSBFGS, Curvature, DenseState, SSBroyden, Update
+from pinnsolve.optim.broyden import (
+    BFGS,
+    SSBFGS,
+    AbstractDense,
+    Curvature,
+    DenseState,
+    SSBroyden,
+    Update,
+)
 from pinnsolve.optim.chain import Chain, ChainState
 from pinnsolve.optim.damping import AbstractDampingRule, Nielsen, Relaxation
-from pinnsolve.optim.first_order import SGD, Adam, AdamState, AdamW, SGDState
+from pinnsolve.optim.first_order import SGD, AbstractFirstOrder, Adam, AdamState, AdamW, SGDState
 from pinnsolve.optim.gauss_newton import EnergyNaturalGradient, GaussNewton, GaussNewtonState
 from pinnsolve.optim.krylov import CG, LSMR
 from pinnsolve.optim.lbfgs import LBFGS, LBFGSState
@@ -25,6 +33,7 @@ from pinnsolve.optim.preconditioners import (
     KroneckerPreconditioner,
     NystroemPreconditioner,
 )
+from pinnsolve.optim.quasi_newton import AbstractQuasiNewton
 from pinnsolve.optim.schedules import (
     AbstractSchedule,
     Constant,
@@ -48,11 +57,14 @@ __all__ = [
     "SSBFGS",
     "SVD",
     "AbstractDampingRule",
+    "AbstractDense",
+    "AbstractFirstOrder",
     "AbstractLineSearch",
     "AbstractLossSearch",
     "AbstractObjective",
     "AbstractOptimizer",
     "AbstractPreconditioner",
+    "AbstractQuasiNewton",
     "AbstractSchedule",
     "AbstractSolver",
     "AbstractState",

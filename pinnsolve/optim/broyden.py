@@ -102,7 +102,7 @@ class AbstractDense(AbstractQuasiNewton[DenseState]):
 
     for use after Levenberg-Marquardt. With `initial_scaling` the first update of an H that is the
     identity scales it to fit. `rebase` keeps H if it is positive definite. Memory is three matrices
-    of size x size float64, a step costs 8 size^2 operations beside its losses and gradients.
+    of size x size float64, a step costs 10 size^2 operations beside its losses and gradients.
     """
 
     inverse: Seed = "identity"

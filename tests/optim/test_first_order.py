@@ -180,7 +180,7 @@ def test_clipping_bounds_the_gradient_and_keeps_its_direction(optimizer):
     objective, theta = Linear(np.diag([30.0, 0.01]), np.array([1.0, 1.0])), np.zeros(2)
     state = optimizer.init(objective, theta)
     moved = optimizer.step(objective, state)
-    memory = moved.velocity if isinstance(optimizer, SGD) else moved.first / (1 - 0.99)
+    memory = moved.velocity if isinstance(optimizer, SGD) else moved.first / (1 - optimizer.beta1)
     assert np.linalg.norm(memory) == pytest.approx(0.5)
     assert np.allclose(memory / 0.5, state.gradient / np.linalg.norm(state.gradient))
     assert np.linalg.norm(state.gradient) > 50.0

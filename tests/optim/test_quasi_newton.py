@@ -1,6 +1,6 @@
 """Quasi-Newton methods against their updates written out, and whole runs against scipy."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -12,6 +12,7 @@ from pinnsolve.optim import (
     BFGS,
     LBFGS,
     SSBFGS,
+    AbstractDense,
     Backtracking,
     Curvature,
     LevenbergMarquardt,
@@ -165,6 +166,22 @@ def test_exact_searches_end_at_the_minimum_of_a_quadratic_after_as_many_steps_as
     if isinstance(optimizer, BFGS):
         hessian = 2.0 * objective.matrix.T @ objective.matrix
         assert np.allclose(states[5].inverse @ hessian, np.eye(5), atol=1e-5)
+
+
+def test_a_method_of_your_own_is_two_numbers():
+    """Davidon, Fletcher and Powell's, equation 6.15: the other end of Broyden's convex family."""
+
+    @dataclass(frozen=True)
+    class DFP(AbstractDense):
+        def family(self, curvature):
+            return 1.0, 1.0
+
+    inverse, s, y = curved_pair(3)
+    w = inverse @ y
+    curvature = Curvature(float(y @ s), float(y @ w), float(s @ np.linalg.solve(inverse, s)), 6)
+    expected = inverse - np.outer(w, w) / (y @ w) + np.outer(s, s) / (y @ s)
+    found = DFP().update(curvature).matrix(inverse, s, w)
+    assert np.allclose(found, expected, rtol=1e-9, atol=1e-10 * np.abs(expected).max())
 
 
 @dense
