@@ -360,11 +360,8 @@ class _Lowering:
 
     def _outputs(self) -> list[tuple[Node, Rows]]:
         """What loops write to output rows."""
-        return [
-            found
-            for name, node in self.stages.rows.items()
-            for found in self._output_columns(node, Rows(*self.rows[name]))
-        ]
+        named = [(node, Rows(*self.rows[name])) for name, node in self.stages.rows.items()]
+        return [found for node, rows in named for found in self._output_columns(node, rows)]
 
     def _output_columns(self, node: Node, rows: Rows) -> list[tuple[Node, Rows]]:
         """Columns put side by side are written one by one; outer products write themselves."""
