@@ -17,7 +17,7 @@ from pinnsolve.history import History, Record
 from pinnsolve.optim import to_arrays
 from pinnsolve.optim.base import AbstractOptimizer
 from pinnsolve.points import Collocation, Sample
-from pinnsolve.weights import Weighting
+from pinnsolve.weighting import Weighting
 
 KIND = "checkpoint"
 

@@ -150,7 +150,7 @@ def lost_digits(measured: Tangent | None, damping: float | None) -> Finding | No
     return Finding(
         "loss of digits",
         f"with damping {damping:.0e} the normal equations keep {digits:.0f} of 16 digits",
-        "solve with J itself: optimizer=LevenbergMarquardt(solver=CholeskyOrSVD())",
+        "solve with J itself: optimizer=LevenbergMarquardt(solver=CholeskyOrQR())",
     )
 
 

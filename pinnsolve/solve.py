@@ -18,7 +18,8 @@ from pinnsolve.points import Collocation, Points
 from pinnsolve.progress import Limits, Progress
 from pinnsolve.solution import Solution
 from pinnsolve.training import Training
-from pinnsolve.weights import AbstractWeights, FixedWeights
+from pinnsolve.weighting import AbstractWeights
+from pinnsolve.weights import FixedWeights
 
 SMALL = 4000  # parameters for which J^T J is affordable at every step
 

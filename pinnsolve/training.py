@@ -26,7 +26,8 @@ from pinnsolve.pipeline import FieldEvaluator, Pipeline
 from pinnsolve.points import Collocation, Sample
 from pinnsolve.progress import Limits, Progress
 from pinnsolve.solution import Solution
-from pinnsolve.weights import AbstractWeights, FixedWeights, View, Weighting
+from pinnsolve.weighting import AbstractWeights, View, Weighting
+from pinnsolve.weights import FixedWeights
 
 CHECKPOINT_SECONDS, CHECKPOINT_SHARE = 20.0, 0.01  # between two, and of the time at most
 DENSE, SPREAD_POINTS = 1500, 1000  # parameters, points a set, up to which a diagnosis looks

@@ -1,172 +1,23 @@
-"""Weights of the residuals in the loss, and how they change: each strategy is one frozen value.
+"""Strategies for the weights of the residuals: each is one frozen value for `weights=`.
 
-With residuals r of k = 1, ..., K equations and conditions at n_k points each, the loss is
-
-    L = sum_k lambda_k L_k,        L_k = 1/n_k sum_i (mu_ki r_ki)^2
-
-`Weighting.factors` are the lambda_k, `Weighting.points` the mu_ki. Invariant: an update depends on
-the weighting before it and on the parameters and points, so a resumed run has the same weights.
+Symbols are those of `pinnsolve.weighting`: lambda_k for residual k, mu_i for its point i, L_k for
+the mean of r^2.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
 
-from pinnsolve.devices.base import AbstractObjective, BlockPoints, split_rows
 from pinnsolve.diff.parameters import Array
 from pinnsolve.errors import PinnsolveError
-from pinnsolve.pde.system import Jet, Residual, System
+from pinnsolve.pde.system import System
+from pinnsolve.weighting import AbstractWeights, View, Weighting, split_columns
 
+POTENTIALS = ("quadratic", "exponential")
 SMALLEST = 1e-8  # of the mu: a row that counts for nothing could never be weighed again
-
-
-@dataclass(frozen=True, eq=False)
-class Weighting:
-    """factors: (K,). points: per block (n, m) with m residuals. level: of a schedule."""
-
-    factors: Array
-    points: tuple[Array, ...]
-    level: int = 0
-
-    def at_new_points(self, blocks: Sequence[BlockPoints]) -> Weighting:
-        """The same factors, and 1 at each point."""
-        return replace(self, points=tuple(np.ones(b.scale.shape) for b in blocks))
-
-    def scaled(self, blocks: Sequence[BlockPoints], start: Array) -> tuple[BlockPoints, ...]:
-        """Blocks whose scales hold `start` (K,) as factors, with these weights instead."""
-        ratios = split_columns(np.sqrt(self.factors / start), blocks)
-        return tuple(
-            replace(block, scale=block.scale * ratio * mu)
-            for block, ratio, mu in zip(blocks, ratios, self.points, strict=True)
-        )
-
-    def to_arrays(self) -> dict[str, Array]:
-        """As arrays, for a file."""
-        points = {f"points/{k}": mu for k, mu in enumerate(self.points)}
-        return {"factors": self.factors, "level": np.array(self.level), **points}
-
-    @staticmethod
-    def from_arrays(arrays: Mapping[str, Array]) -> Weighting:
-        """Inverse of `to_arrays`."""
-        points = tuple(arrays[f"points/{k}"] for k in range(len(arrays) - 2))
-        return Weighting(np.array(arrays["factors"]), points, int(arrays["level"]))
-
-
-@dataclass(frozen=True, eq=False)
-class View:
-    """What weights are updated from: the objective, bound to `blocks`, at `theta`."""
-
-    system: System
-    objective: AbstractObjective
-    blocks: tuple[BlockPoints, ...]
-    theta: Array
-    bind: Callable[[Sequence[BlockPoints]], AbstractObjective]
-
-    def residuals(self) -> list[Array]:
-        """The r of each block, without weights: (m, n)."""
-        rows = split_rows(self.objective.residuals(self.theta), self._shapes)
-        return [r / b.scale.T for r, b in zip(rows, self.blocks, strict=True)]
-
-    def losses(self) -> Array:
-        """mean r^2 of each residual, (K,)."""
-        return np.concatenate([np.square(r).mean(1) for r in self.residuals()])
-
-    def gradients(self) -> list[Array]:
-        """The gradient of mean r^2 for each residual: one product with J' each."""
-        rows = [
-            2 * r / (r.shape[1] * b.scale.T)
-            for r, b in zip(self.residuals(), self.blocks, strict=True)
-        ]
-        starts = np.cumsum([0, *(m * n for m, n in self._shapes)])
-        found = []
-        for start, part in zip(starts[:-1], rows, strict=True):
-            for j, row in enumerate(part):
-                alone = np.zeros(starts[-1])
-                alone[start + j * len(row) : start + (j + 1) * len(row)] = row
-                found.append(self.objective.vjp(self.theta, alone))
-        return found
-
-    def traces(self) -> Array:
-        """Mean of |dr/dtheta|^2 over the points of each residual, (K,), from the diagonal of J'J
-        with all other rows zero."""
-        idle = [_rows(b, slice(0, 1), np.zeros((1, b.scale.shape[1]))) for b in self.blocks]
-        found = []
-        for k, block in enumerate(self.blocks):
-            for j in range(block.scale.shape[1]):
-                scale = np.zeros(block.scale.shape)
-                scale[:, j] = block.count**-0.5
-                alone = [*idle[:k], replace(block, scale=scale), *idle[k + 1 :]]
-                found.append(self.bind(alone).normal_diagonal(self.theta).sum())
-        return np.array(found)
-
-    @property
-    def _shapes(self) -> list[tuple[int, int]]:
-        return [(b.scale.shape[1], b.count) for b in self.blocks]
-
-
-def _rows(block: BlockPoints, rows: slice, scale: Array) -> BlockPoints:
-    return BlockPoints(tuple(site[rows] for site in block.sites), scale)
-
-
-def split_columns(values: Array, blocks: Sequence[BlockPoints]) -> list[Array]:
-    """Values (K,) as one (m,) a block."""
-    return np.split(values, np.cumsum([b.scale.shape[1] for b in blocks])[:-1])
-
-
-def default_weight(residual: Residual) -> float:
-    """Conditions weigh more than equations, because an error in them spreads over the whole domain;
-    initial values most, because it may grow with time."""
-    if residual.kind == "equation":
-        return 1.0
-    values_only = not any(any(jet.orders) for jet in residual.expression.atoms(Jet))
-    return 100.0 if residual.kind == "initial" and values_only else 10.0
-
-
-@dataclass(frozen=True)
-class AbstractWeights(ABC):
-    """What `weights=` of `solve` takes.
-
-    start: name of a residual -> its first factor; `default_weight` of the others.
-    every: optimizer steps between two updates, 0 for never.
-    """
-
-    start: Mapping[str, float] = field(default_factory=dict)
-    every: int = 0
-
-    def __post_init__(self) -> None:
-        for name, value in self.start.items():
-            if not (value > 0 and np.isfinite(value)):
-                raise PinnsolveError(f"the weight of {name} must be positive, not {value}")
-        if self.every < 0:
-            raise PinnsolveError(f"{self}: every must not be negative")
-
-    @property
-    def remembers_points(self) -> bool:
-        """Whether a point has a history, which would be lost where points are drawn anew."""
-        return False
-
-    def check(self, system: System) -> None:
-        """PinnsolveError for a name that no residual has, or a system that the strategy is not
-        for."""
-        names = [residual.name for residual in system.residuals]
-        unknown = sorted(self.start.keys() - set(names))
-        if unknown:
-            raise PinnsolveError(
-                f"weights are given for {', '.join(unknown)}; the residuals are {', '.join(names)}"
-            )
-
-    def first(self, system: System) -> Array:
-        """The factors before any update, (K,)."""
-        return np.array([self.start.get(r.name, default_weight(r)) for r in system.residuals])
-
-    @abstractmethod
-    def updated(self, weighting: Weighting, view: View) -> Weighting:
-        """The weights for the next steps."""
 
 
 @final
@@ -275,12 +126,17 @@ def _averaged(weighting: Weighting, sizes: Array, memory: float) -> Weighting:
 class RBAWeights(AbstractWeights):
     """Residual-based attention: a running mean at each point of how large its residual is.
 
-        mu_i <- memory mu_i + rate |r_i| / max_j |r_j|,    starting at 1
+        mu_i <- memory mu_i + rate q_i,    q_i = |r_i| / max_j |r_j|,    starting at 1
 
     so that mu stays below rate / (1 - memory). Source: Anagnostopoulos, Toscano, Stergiopulos and
     Karniadakis, CMAME 421 (2024) 116805, with memory 0.999 and rate 0.01 at each step; here 0.99
-    and 0.1 every 10 steps, the same bound and span. Points stay unless `Points.redraw` says
-    otherwise. Cost of an update: one evaluation of the residuals.
+    and 0.1 every 10 steps, the same bound and span. With potential "exponential" (vRBA: Toscano,
+    Chen, Oommen, Darbon and Karniadakis, arXiv 2509.14198), after s steps
+
+        q_i = (s + 2)^(|r_i| / max_j |r_j| - 1)
+
+    which tends to the largest residual alone, as the maximum norm does. Points stay unless
+    `Points.redraw` says otherwise. Cost of an update: one evaluation of the residuals.
 
     >>> import pinnsolve as ps
     >>> ps.RBAWeights().remembers_points
@@ -290,20 +146,29 @@ class RBAWeights(AbstractWeights):
     every: int = 10
     memory: float = 0.99
     rate: float = 0.1
+    potential: str = "quadratic"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.potential not in POTENTIALS:
+            raise PinnsolveError(f"{self}: the potential is one of {', '.join(POTENTIALS)}")
 
     @property
     def remembers_points(self) -> bool:
         return True
 
     def updated(self, weighting: Weighting, view: View) -> Weighting:
-        points = []
+        points, steps = [], self.every * weighting.level
         for mu, r in zip(weighting.points, view.residuals(), strict=True):
             size = np.abs(r.T)
             peak = size.max(0)
             if not (np.isfinite(peak).all() and (peak > 0).all()):
                 return weighting
-            points.append(np.maximum(self.memory * mu + self.rate * size / peak, SMALLEST))
-        return replace(weighting, points=tuple(points))
+            share = size / peak
+            if self.potential == "exponential":
+                share = (steps + 2.0) ** (share - 1.0)
+            points.append(np.maximum(self.memory * mu + self.rate * share, SMALLEST))
+        return replace(weighting, points=tuple(points), level=weighting.level + 1)
 
 
 @final

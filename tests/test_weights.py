@@ -9,7 +9,7 @@ from pinnsolve.devices.reference import ReferenceDevice
 from pinnsolve.errors import PinnsolveError
 from pinnsolve.pipeline import Pipeline, compile_problem
 from pinnsolve.points import Collocation, Sample
-from pinnsolve.weights import View, Weighting
+from pinnsolve.weighting import View, Weighting
 
 x, t = ps.coordinates("x t")
 u = ps.field("u", x, t)
@@ -28,6 +28,7 @@ STRATEGIES = [
     ps.GradientWeights(every=5),
     ps.NTKWeights(every=5),
     ps.RBAWeights(every=5),
+    ps.RBAWeights(every=5, potential="exponential"),
     ps.SelfAdaptiveWeights(every=5),
     ps.CausalWeights(every=5, slabs=5),
 ]
@@ -165,6 +166,21 @@ def test_attention_is_a_running_mean_of_relative_residuals(line: Pipeline) -> No
         assert mu[:, 0] == pytest.approx(decay + (1 - decay) * 2.0 * share)
 
 
+def test_attention_with_an_exponential_potential_sharpens(line: Pipeline) -> None:
+    weighting, seen = view(line)
+    strategy = ps.RBAWeights(every=5, memory=0.5, rate=0.5, potential="exponential")
+    expected = [np.ones(count) for count in COUNTS]
+    shares = [np.abs(r) / np.abs(r).max() for r in plain(line)[0]]
+    for steps in (0, 5, 10):
+        weighting = strategy.updated(weighting, seen)
+        q = [np.exp(np.log(steps + 2) * s) / (steps + 2) for s in shares]
+        expected = [0.5 * mu + 0.5 * part for mu, part in zip(expected, q, strict=True)]
+    for mu, wanted in zip(weighting.points, expected, strict=True):
+        assert mu[:, 0] == pytest.approx(wanted)
+    with pytest.raises(PinnsolveError, match="one of quadratic, exponential"):
+        ps.RBAWeights(potential="cubic")
+
+
 def test_self_adaptive_weights_ascend_the_loss(line: Pipeline) -> None:
     before, seen = view(line)
     once = ps.SelfAdaptiveWeights(rate=0.3).updated(before, seen)
@@ -202,7 +218,7 @@ def test_causal_weights_become_steeper_once_all_times_count(line: Pipeline) -> N
     assert weighting.points[0].min() == 1e-8
 
 
-@pytest.mark.parametrize("weights", STRATEGIES, ids=lambda w: type(w).__name__)
+@pytest.mark.parametrize("weights", STRATEGIES, ids=repr)
 def test_a_run_with_these_weights_converges_and_resumes_exactly(weights, tmp_path) -> None:
     settings = {"weights": weights, **SMALL}
     whole = HEAT.solve(steps=45, **settings)
