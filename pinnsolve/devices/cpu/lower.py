@@ -44,8 +44,7 @@ FIRST = (0, 1)
 
 
 def lower(stages: Stages, rows: dict[str, tuple[int, int]]) -> Lowered:
-    """Instructions for the tile stage; ``rows`` says to which output row and segment each named
-    per-point output goes."""
+    """Instructions for the tile stage. rows: row and segment of each named per-point output."""
     return _Lowering(stages, rows).run()
 
 
