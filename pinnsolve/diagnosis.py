@@ -60,9 +60,12 @@ class Tangent:
         return -math.log10(float(np.finfo(float).eps) * (self.largest + shift) / max(shift, 1e-300))
 
 
-def tangent(objective: AbstractObjective, theta: Array) -> Tangent:
-    """The tangent space at `theta`, from the eigenvalues of J'J; P^3 operations."""
+def tangent(objective: AbstractObjective, theta: Array) -> Tangent | None:
+    """The tangent space at `theta`, from the eigenvalues of J'J; P^3 operations. None where a
+    derivative is not finite."""
     system = objective.normal_equations(theta)
+    if not np.isfinite(system.matrix).all():
+        return None
     values, vectors = np.linalg.eigh(system.matrix)
     usable = values > RANK * values[-1]
     along = np.square(vectors[:, usable].T @ system.vector) / values[usable]

@@ -8,7 +8,7 @@ have drawn.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -133,8 +133,9 @@ class Collocation:
         return self.at(self._sobol(self.counts(self.settings.first), self.seed))
 
     def held_out(self) -> Sample:
-        """Uniform points that are never trained on."""
-        return self.at(self._sobol(self.counts(HELD_OUT), self.seed + HELD_OUT_SEED))
+        """Points that are never trained on, as many whatever `Points` says."""
+        counts = replace(self, settings=Points()).counts(HELD_OUT)
+        return self.at(self._sobol(counts, self.seed + HELD_OUT_SEED))
 
     def redraw(
         self,

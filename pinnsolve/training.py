@@ -31,6 +31,7 @@ from pinnsolve.weights import FixedWeights
 
 CHECKPOINT_SECONDS, CHECKPOINT_SHARE = 20.0, 0.01  # between two, and of the time at most
 DENSE, SPREAD_POINTS = 1500, 1000  # parameters, points a set, up to which a diagnosis looks
+FEW = 8  # points that have no standard deviation to speak of
 STALLED_SECONDS, STALLED_SHARE = 30.0, 0.5
 
 
@@ -251,6 +252,7 @@ class Training:
             run.best.record,
             FieldEvaluator.of(model, system.dimension, run.best.theta),
         )
+        seconds = self._seconds()
         with self.pipeline.executable.session():
             findings = diagnose(self._evidence(run))
         held_out = {
@@ -267,7 +269,7 @@ class Training:
                 for block, p in zip(system.blocks, run.sample.blocks, strict=True)
             },
             held_out=held_out,
-            seconds=self._seconds(),
+            seconds=seconds,
             compile_seconds=self.pipeline.executable.compile_seconds,
             network=model.text,
             network_size=model.layout.size,
@@ -335,7 +337,8 @@ class Training:
 
 
 def late(system: System, points: Array) -> Array:
-    """Those in the last quarter of the time."""
+    """Those in the last quarter of the time, or all where that leaves few."""
     axis = next(i for i, c in enumerate(system.coordinates) if c.is_time)
     low, high = system.intervals[axis]
-    return points[points[:, axis] > low + 0.75 * (high - low)]
+    chosen = points[points[:, axis] > low + 0.75 * (high - low)]
+    return chosen if len(chosen) >= FEW else points

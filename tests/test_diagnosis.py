@@ -163,6 +163,12 @@ def test_reach_is_the_projection_on_the_columns_of_the_jacobian(device: str) -> 
     assert measured.mean == pytest.approx(np.sum(jacobian**2) / theta.size)
 
 
+def test_derivatives_that_are_not_finite_say_nothing() -> None:
+    objective = small("burgers", "reference")
+    with np.errstate(all="ignore"):
+        assert tangent(objective, np.full(objective.size, 1e200)) is None
+
+
 def test_digits_are_those_that_the_condition_number_leaves() -> None:
     assert Tangent(1.0, 100.0, 1.0).digits(1e-4) == pytest.approx(15.65 - 6, abs=0.01)
     assert Tangent(1.0, 1.0, 1.0).digits(1e6) == pytest.approx(15.65, abs=0.01)
