@@ -57,8 +57,7 @@ class StrongWolfe(AbstractLineSearch):
 
     Near a minimum the loss has no digits left to compare, but slopes have: where losses differ by
     less than `roundoff` times the loss, slopes alone decide, so that the gradient falls to its own
-    rounding (Hager and Zhang, SIAM J. Optim. 16 (2005) 170, section 4). A device that computes in
-    single precision needs 1e-6.
+    rounding (Hager and Zhang, SIAM J. Optim. 16 (2005) 170, section 4).
 
     >>> import pinnsolve as ps
     >>> optimizer = ps.LBFGS(search=ps.StrongWolfe(curvature=0.5))
@@ -70,9 +69,11 @@ class StrongWolfe(AbstractLineSearch):
     roundoff: float = 1e-14
 
     def __post_init__(self) -> None:
-        if not 0.0 < self.decrease < self.curvature < 1.0 or self.evaluations < 1:
+        sound = 0.0 < self.decrease < self.curvature < 1.0 and self.roundoff >= 0.0
+        if not sound or self.evaluations < 1:
             raise OptimizerError(
-                f"{self} finds no steps; it needs 0 < decrease < curvature < 1 and evaluations"
+                f"{self} finds no steps; it needs 0 < decrease < curvature < 1, "
+                "evaluations, and a roundoff of 0 or more"
             )
 
     def search(

@@ -69,16 +69,18 @@ def test_a_trial_that_overflows_is_left_without_a_warning():
     assert abs(found.slope) <= 0.9 * abs(origin.slope)
 
 
-def test_a_minimum_that_rounding_hides_ends_the_search():
-    """Slopes so near zero do not exist here; the interval shrinks until no number is inside."""
-    objective, theta = Linear(np.eye(1), np.array([1.0 / 3.0])), np.zeros(1)
-    direction = -objective.loss_gradient(theta)[1]
-    search = StrongWolfe(decrease=1e-300, curvature=1e-200, evaluations=10**4)
-    counted = Counted(objective)
-    found = search.search(counted, origin_of(objective, theta, direction), direction, 0.3)
-    assert counted.evaluations < 200
+def test_a_kink_ends_the_search_where_no_number_is_left_inside_of_the_interval():
+    class Kink(Linear):
+        def loss_gradient(self, theta):
+            return abs(float(theta[0]) - 1.0 / 3.0), np.where(theta < 1.0 / 3.0, -1.0, 1.0)
+
+    objective = Counted(Kink(np.eye(1), np.zeros(1)))
+    origin, direction = origin_of(objective, np.zeros(1), np.ones(1)), np.ones(1)
+    search = StrongWolfe(evaluations=10**4)
+    found = search.search(objective, origin, direction, 1.0)
+    assert objective.evaluations < 200
     assert found is not None
-    assert found.theta[0] == pytest.approx(1.0 / 3.0, rel=1e-7)
+    assert found.theta[0] == pytest.approx(1.0 / 3.0, rel=1e-15)
 
 
 def test_slopes_decide_where_the_loss_has_no_digits_left():
@@ -193,6 +195,7 @@ def test_backtracking_leaves_a_region_that_is_not_finite():
     [
         lambda: StrongWolfe(decrease=0.5, curvature=0.4),
         lambda: StrongWolfe(evaluations=0),
+        lambda: StrongWolfe(roundoff=-1e-14),
         lambda: Backtracking(decrease=0.6),
     ],
 )
