@@ -23,6 +23,7 @@ FLAT_HALF = 1.1  # by which the residual falls in the last half of a run that st
 REACHED = 0.4  # part of the residual that the tangent space of the network holds
 DIGITS = 3.0  # that a solve should keep
 FLAT_INSIDE, FLAT_START = 0.05, 0.01  # spread over that of the conditions, of the first network
+ROUNDING = 1e-12  # of a loss and the square of its root
 RANK = 1e-10  # eigenvalues of J'J below this part of the largest are no directions to move in
 
 
@@ -114,8 +115,9 @@ def diagnose(evidence: Evidence) -> tuple[Finding, ...]:
     """
     history = evidence.history
     held_out = [r.held_out for r in history if r.held_out is not None]
-    limit = evidence.target
-    if history[-1].loss <= limit if limit else min(held_out) <= CONVERGED * held_out[0]:
+    trained, target = history[-1].trained or 0.0, evidence.target
+    met = min(held_out) <= CONVERGED * held_out[0]
+    if met if target is None else trained**2 <= target * (1 + ROUNDING):
         flat = [constant(spread) for spread in evidence.spreads]
         return tuple(f for f in flat if f) if all(flat) else ()
     last, measured = history[-1], evidence.tangent

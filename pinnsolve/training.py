@@ -182,7 +182,9 @@ class Training:
             return f"{limits.seconds:g} s of training done"
         if limits.steps is not None and run.step >= limits.steps:
             return f"{limits.steps} steps done"
-        if limits.loss is not None and run.state.loss <= limits.loss:
+        # Weights that change make the loss of the optimizer no measure; looks have one that stays.
+        seen = run.state.loss if self.weights.every == 0 else (run.history[-1].trained or 0.0) ** 2
+        if limits.loss is not None and seen <= limits.loss:
             return f"the loss is below {limits.loss:g}"
         reason = self.optimizer.done(run.state)
         if reason is None and run.best is not None:

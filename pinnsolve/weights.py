@@ -81,6 +81,10 @@ class GradientWeights(AbstractWeights):
     every: int = 20
     memory: float = 0.9
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_memory(self, self.memory)
+
     def updated(self, weighting: Weighting, view: View) -> Weighting:
         return _averaged(
             weighting, np.array([np.linalg.norm(g) for g in view.gradients()]), self.memory
@@ -108,8 +112,17 @@ class NTKWeights(AbstractWeights):
     every: int = 100
     memory: float = 0.9
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_memory(self, self.memory)
+
     def updated(self, weighting: Weighting, view: View) -> Weighting:
         return _averaged(weighting, view.traces(), self.memory)
+
+
+def _check_memory(strategy: AbstractWeights, memory: float) -> None:
+    if not 0 <= memory < 1:
+        raise PinnsolveError(f"{strategy}: memory is the share that stays, from 0 to below 1")
 
 
 def _averaged(weighting: Weighting, sizes: Array, memory: float) -> Weighting:
@@ -150,6 +163,7 @@ class RBAWeights(AbstractWeights):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        _check_memory(self, self.memory)
         if self.potential not in POTENTIALS:
             raise PinnsolveError(f"{self}: the potential is one of {', '.join(POTENTIALS)}")
 
@@ -176,7 +190,7 @@ class RBAWeights(AbstractWeights):
 class SelfAdaptiveWeights(AbstractWeights):
     """Weights at each point that ascend the loss which the parameters descend: for (mu r)^2,
 
-        mu_i <- mu_i + rate mu_i r_i^2,    starting at 1
+        mu_i <- min(mu_i + rate mu_i r_i^2, largest),    starting at 1
 
     Source: McClenny and Braga-Neto, J. Comput. Phys. 474 (2023) 111722, with the mask mu^2 and
     plain gradient ascent. Points stay unless `Points.redraw` says otherwise. Cost of an update: one
@@ -227,6 +241,11 @@ class CausalWeights(AbstractWeights):
     slabs: int = 32
     steepness: tuple[float, ...] = (1e-2, 1e-1, 1.0, 1e1, 1e2)
     threshold: float = 0.99
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.slabs < 1 or not self.steepness or min(self.steepness) < 0:
+            raise PinnsolveError(f"{self}: needs a slab, and a steepness that is not negative")
 
     def check(self, system: System) -> None:
         super().check(system)

@@ -1,5 +1,7 @@
 """Weights of the residuals: that they act, and each strategy against its formula."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sympy import Eq, pi, sin
@@ -243,6 +245,17 @@ def test_held_out_losses_are_measured_by_the_first_weights() -> None:
     assert abs(moving.history[0].loss / fixed.history[0].loss - 1) > 0.01
 
 
+def test_a_loss_is_met_by_the_first_weights() -> None:
+    """Weights that hide late times make the loss of the optimizer small at once."""
+    weights = ps.CausalWeights({"u(x, 0)": 1e-6, "u(0, t)": 1e-6, "u(1, t)": 1e-6}, slabs=16)
+    weights = replace(weights, steepness=(1e6,))
+    solution = HEAT.solve(weights=weights, loss=2e-2, steps=60, **SMALL)
+    assert solution.history[0].loss < 2e-2 < solution.history[0].trained ** 2
+    assert solution.steps > 0
+    assert solution.history[-1].trained ** 2 <= 2e-2
+    assert solution.stop_reason == "the loss is below 0.02"
+
+
 def test_points_stay_for_weights_that_remember_them() -> None:
     points = {
         weights: HEAT.solve(steps=25, weights=weights(), **SMALL).points["u(x, 0)"]
@@ -259,6 +272,11 @@ def test_weights_that_make_no_sense() -> None:
         ps.GradientWeights({"u": -1.0})
     with pytest.raises(PinnsolveError, match="every must not be negative"):
         ps.RBAWeights(every=-1)
+    for strategy in (ps.GradientWeights, ps.NTKWeights, ps.RBAWeights):
+        with pytest.raises(PinnsolveError, match="memory is the share that stays"):
+            strategy(memory=1.0)
+    with pytest.raises(PinnsolveError, match="needs a slab, and a steepness"):
+        ps.CausalWeights(steepness=())
     (z,) = ps.coordinates("z")
     w = ps.field("w", z)
     still = ps.Problem(w.dzz, w(0), w(1) - 1, domain={z: (0, 1)})
