@@ -136,9 +136,11 @@ class AbstractDense(AbstractQuasiNewton[DenseState]):
         """The Gauss-Newton inverse has the scale of the problem, as if after an update."""
         seed = None
         if self.inverse == "gauss-newton":
-            matrix = ShiftedMatrix(2.0 * objective.normal_equations(theta).matrix)
+            matrix = ShiftedMatrix(objective.normal_equations(theta).matrix)
             factor = matrix.factor(self.damping * float(matrix.diagonal.mean()))
-            seed = None if factor is None else factor.inverse()
+            if factor is not None:
+                seed = factor.inverse()
+                seed *= 0.5
         inverse = np.eye(theta.size) if seed is None else seed
         return {"inverse": inverse, "updates": 0 if seed is None else 1}
 

@@ -29,10 +29,12 @@ class Factor:
         return cho_solve((self.triangle, True), vector, check_finite=False)
 
     def inverse(self) -> Matrix:
-        """The inverse of matrix + diag(shift), symmetric to the last bit."""
+        """The inverse of matrix + diag(shift), symmetric to the last bit, in the same memory: the
+        matrix and its factors are gone."""
         (potri,) = get_lapack_funcs(("potri",), (self.triangle,))
-        lower, _ = potri(self.triangle, lower=1)
-        return np.ascontiguousarray(np.tril(lower) + np.tril(lower, -1).T)
+        lower, _ = potri(self.triangle, lower=1, overwrite_c=1)
+        _mirror(lower)
+        return lower.T
 
 
 class ShiftedMatrix:
@@ -94,10 +96,14 @@ class ShiftedMatrix:
         return Factor(triangle) if np.isfinite(triangle.diagonal()).all() else None
 
     def _restore(self) -> None:
-        """The part above the diagonal, from the one below."""
-        for first in range(0, len(self.matrix), _ROWS):
-            last = first + _ROWS
-            self.matrix[first:last, last:] = self.matrix[last:, first:last].T
-            square = self.matrix[first:last, first:last]
-            square[...] = np.tril(square) + np.tril(square, -1).T
+        _mirror(self.matrix)
         self._whole = True
+
+
+def _mirror(matrix: Matrix) -> None:
+    """Fill the part above the diagonal from the one below."""
+    for first in range(0, len(matrix), _ROWS):
+        last = first + _ROWS
+        matrix[first:last, last:] = matrix[last:, first:last].T
+        square = matrix[first:last, first:last]
+        square[...] = np.tril(square) + np.tril(square, -1).T

@@ -45,13 +45,16 @@ def test_what_has_no_factor_gives_none(bad):
     assert ShiftedMatrix(bad).factor() is None
 
 
-def test_the_inverse_is_that_of_numpy_and_symmetric():
-    matrix, _ = spread()
-    factor = ShiftedMatrix(matrix.copy()).factor(1e-3)
+@pytest.mark.parametrize("size", [12, 150])
+def test_the_inverse_is_that_of_numpy_symmetric_and_in_place(size):
+    matrix, _ = spread(size)
+    shifted = ShiftedMatrix(matrix.copy())
+    factor = shifted.factor(1e-3)
     assert factor is not None
     inverse = factor.inverse()
     assert np.array_equal(inverse, inverse.T)
     assert inverse.flags.c_contiguous
-    expected = np.linalg.inv(matrix + 1e-3 * np.eye(12))
-    size = np.sqrt(expected.diagonal())
-    assert np.abs((inverse - expected) / np.outer(size, size)).max() < 1e-9
+    assert np.shares_memory(inverse, shifted.matrix)
+    expected = np.linalg.inv(matrix + 1e-3 * np.eye(size))
+    scale = np.sqrt(expected.diagonal())
+    assert np.abs((inverse - expected) / np.outer(scale, scale)).max() < 1e-7
