@@ -194,9 +194,11 @@ class AbstractDevice(ABC):
 
 
 def factors_of(outputs: Mapping[str, Array], parameters: int) -> list[KroneckerFactors | None]:
-    """By parameter, from the outputs of the Kronecker program of one block."""
+    """By parameter, copied from the outputs of the Kronecker program of one block."""
     return [
-        KroneckerFactors(outputs[f"left {k}"], outputs[f"right {k}"], outputs[f"terms {k}"].item())
+        KroneckerFactors(
+            outputs[f"left {k}"].copy(), outputs[f"right {k}"].copy(), outputs[f"terms {k}"].item()
+        )
         if f"terms {k}" in outputs
         else None
         for k in range(parameters)

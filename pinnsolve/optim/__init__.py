@@ -20,13 +20,16 @@ from pinnsolve.optim.broyden import (
 )
 from pinnsolve.optim.chain import Chain, ChainState
 from pinnsolve.optim.damping import AbstractDampingRule, Nielsen, Relaxation
+from pinnsolve.optim.dsgnar import DSGNAR, DSGNARState
 from pinnsolve.optim.first_order import SGD, AbstractFirstOrder, Adam, AdamState, AdamW, SGDState
 from pinnsolve.optim.gauss_newton import EnergyNaturalGradient, GaussNewton, GaussNewtonState
+from pinnsolve.optim.kfac import KFAC, KFACState
 from pinnsolve.optim.krylov import CG, LSMR
 from pinnsolve.optim.lbfgs import LBFGS, LBFGSState
 from pinnsolve.optim.least_squares import LevenbergMarquardt, LevenbergMarquardtState
 from pinnsolve.optim.line_search import AbstractLineSearch, Backtracking, Sample, StrongWolfe
 from pinnsolve.optim.loss_search import AbstractLossSearch, Grid, Halving
+from pinnsolve.optim.nys_newton_cg import NysNewtonCG, NysNewtonCGState
 from pinnsolve.optim.preconditioners import (
     AbstractPreconditioner,
     DiagonalPreconditioner,
@@ -44,16 +47,20 @@ from pinnsolve.optim.schedules import (
 )
 from pinnsolve.optim.soap import SOAP, SOAPState
 from pinnsolve.optim.solvers import SVD, AbstractSolver, Cholesky, CholeskyOrSVD
+from pinnsolve.optim.spring import SPRING, SPRINGState
 from pinnsolve.optim.triangular import QR, CholeskyOrQR
 
 __all__ = [
     "BFGS",
     "CG",
+    "DSGNAR",
+    "KFAC",
     "LBFGS",
     "LSMR",
     "QR",
     "SGD",
     "SOAP",
+    "SPRING",
     "SSBFGS",
     "SVD",
     "AbstractDampingRule",
@@ -80,6 +87,7 @@ __all__ = [
     "Constant",
     "Cosine",
     "Curvature",
+    "DSGNARState",
     "DenseState",
     "DiagonalPreconditioner",
     "EnergyNaturalGradient",
@@ -88,17 +96,21 @@ __all__ = [
     "GaussNewtonState",
     "Grid",
     "Halving",
+    "KFACState",
     "KroneckerPreconditioner",
     "LBFGSState",
     "LevenbergMarquardt",
     "LevenbergMarquardtState",
     "Nielsen",
     "NormalEquations",
+    "NysNewtonCG",
+    "NysNewtonCGState",
     "NystroemPreconditioner",
     "Plateau",
     "Relaxation",
     "SGDState",
     "SOAPState",
+    "SPRINGState",
     "SSBroyden",
     "Sample",
     "Stop",

@@ -56,6 +56,7 @@ class Stop(IntEnum):
     DAMPING = 3
     SEARCH = 4
     NONFINITE = 5
+    RADIUS = 6
 
     @property
     def sentence(self) -> str:
@@ -69,6 +70,7 @@ _SENTENCES = {
     Stop.DAMPING: "the damping is at its maximum and no step lowers the loss",
     Stop.SEARCH: "no step along the steepest descent lowers the loss",
     Stop.NONFINITE: "every step nearby gives a loss or derivative that is not finite",
+    Stop.RADIUS: "the radius is at its minimum and no step lowers the loss",
 }
 
 StateT = TypeVar("StateT")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pinnsolve.devices.base import DualEquations
+from pinnsolve.devices.base import DualEquations, KroneckerFactors
 from pinnsolve.optim import NormalEquations
 
 
@@ -47,6 +47,13 @@ class Dense:
 
     def normal_diagonal(self, theta):
         return np.square(self.jacobian(theta)).sum(0)
+
+    def kronecker_factors(self, theta):
+        """Every parameter as one vector: the blocks of J'J themselves."""
+        stops, terms = np.cumsum([int(np.prod(shape)) for shape in self.shapes]), float(self.rows)
+        columns = np.split(self.jacobian(theta), stops[:-1], axis=1)
+        one = np.full((1, 1), terms)
+        return [[KroneckerFactors(one, part.T @ part, terms) for part in columns]]
 
     def jvp(self, theta, v):
         return self.jacobian(theta) @ v

@@ -178,6 +178,8 @@ def test_pairs_of_biases_are_the_blocks_of_the_normal_equations(device):
             seen += 1
     assert seen >= 2
     vector = flattened(pairs)
+    pairs_of(objective, 1.5 * theta)
+    assert np.array_equal(flattened(pairs), vector)  # the device keeps no hold of them
     again = unflattened(vector, pairs)
     assert np.array_equal(flattened(again), vector)
     assert [len(group) for group in again] == [len(group) for group in pairs]
