@@ -29,7 +29,7 @@ OPTIMIZERS = [
     SPRING(damping=1e-3),
     KFAC(),
     KFAC(quadratic=False, search=Grid(8)),
-    NysNewtonCG(rank=10, iterations=20, damping=0.3),
+    NysNewtonCG(rank=10, iterations=60, damping=0.3),
     DSGNAR(radii=4),
 ]
 
