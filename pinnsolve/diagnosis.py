@@ -108,7 +108,7 @@ class Evidence:
 
 def diagnose(evidence: Evidence) -> tuple[Finding, ...]:
     """All that keeps the run from converging: overfitting, the first reason found of those that
-    hide each other, trivial solutions, and whether time would help.
+    hide each other, trivial solutions, and, where nothing is overfitted, whether time would help.
 
     A run has converged if it met the loss asked for, or else lowered the held-out residual by
     `CONVERGED`; then there is nothing to say, unless all fields are constant.
@@ -123,14 +123,15 @@ def diagnose(evidence: Evidence) -> tuple[Finding, ...]:
     last, measured = history[-1], evidence.tangent
     trend = progress([r.step for r in history if r.held_out is not None], held_out)
     kept = history[held_out.index(min(held_out))]
+    overfitted = overfitting(last.trained, last.held_out, evidence.density)
     found = [
-        overfitting(last.trained, last.held_out, evidence.density),
+        overfitted,
         left_behind(evidence, history[0].losses, kept.losses)
         or lost_digits(measured, last.damping if evidence.squared else None)
         or (too_small(measured) if trend.name == "stagnation" else None)
         or dominating(evidence, kept.losses),
         *map(constant, evidence.spreads),
-        trend,
+        None if overfitted else trend,
     ]
     return tuple(finding for finding in found if finding is not None)
 
@@ -141,7 +142,7 @@ def overfitting(trained: float | None, held_out: float | None, density: float) -
         return None
     return Finding(
         "overfitting",
-        f"the held-out residual is {held_out / trained:.0f} times the training residual",
+        f"the held-out residual is {held_out / trained:.2g} times the training residual",
         f"take more points: points=Points(first={_round(max(1.0, 2 * density))}, "
         f"last={_round(max(6.0, 6 * density))})",
     )
@@ -229,12 +230,12 @@ def progress(steps: Sequence[int], held_out: Sequence[float]) -> Finding:
     if gain < FLAT_HALF and len(steps) > 2:
         return Finding(
             "stagnation",
-            f"the held-out residual fell by {max(0.0, 1 - 1 / gain):.0%} in the last half of it",
+            f"the held-out residual fell by {max(0.0, 1 - 1 / gain):.0%} in the last half of the run",
             "more time will not help: try another seed, network or optimizer",
         )
     return Finding(
         "out of time",
-        f"the held-out residual fell {gain:.1f} times in the last half of it",
+        f"the held-out residual fell {gain:.1f} times in the last half of the run",
         "let it run longer: seconds= or steps=",
     )
 
