@@ -226,11 +226,11 @@ def constant(spread: Spread) -> Finding | None:
 def progress(steps: Sequence[int], held_out: Sequence[float]) -> Finding:
     """The run stands still, or it was stopped while it still learnt."""
     before = min(h for step, h in zip(steps, held_out, strict=True) if step <= steps[-1] / 2)
-    gain = before / max(min(held_out), 1e-300)
+    gain = max(before / max(min(held_out), 1e-300), 1.0)
     if gain < FLAT_HALF and len(steps) > 2:
         return Finding(
             "stagnation",
-            f"the held-out residual fell by {max(0.0, 1 - 1 / gain):.0%} in the last half of the run",
+            f"the held-out residual fell by {1 - 1 / gain:.0%} in the last half of the run",
             "more time will not help: try another seed, network or optimizer",
         )
     return Finding(
