@@ -26,6 +26,8 @@ from pinnsolve.optim.base import (
 )
 from pinnsolve.optim.loss_search import losses_along
 
+_RISE = 10.0  # of lambda over its minimum, which it has then passed
+
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -141,8 +143,10 @@ class DSGNAR(AbstractOptimizer[DSGNARState]):
     J~ being s x s (see `Sketch`). The true loss is evaluated at `radii` radii from D / 3 to 3 D,
     geometric; the ratios of its fall to the promised one, clipped to [0, 1] and made falling, are
     interpolated in log D (monotone cubic), and the largest D with a ratio of at least rho is taken:
-    rho is `ratio`, and `late_ratio` once lambda has risen to ten times its minimum. A step that
-    does not lower the loss is refused, and D divided by 3; the end is at D < 10 `minimum_radius`.
+    rho is `ratio`, and `late_ratio` once lambda has risen to ten times its minimum (0.5 published,
+    for sketches of thousands of rows; small ones promise too much, and D falls until the end). A
+    step that does not lower the loss is refused, and D divided by 3; the end is at D < 10
+    `minimum_radius`.
 
     Source: Webb, Jerad and Cartis 2026, arXiv 2607.02194, from its formulas. Its weights of
     conditions are no part of an optimizer here, and all steps are in double precision. A step costs
@@ -159,7 +163,7 @@ class DSGNAR(AbstractOptimizer[DSGNARState]):
     radius: float = 1.0
     radii: int = 24
     ratio: float = 0.075
-    late_ratio: float = 0.5
+    late_ratio: float = 0.3
     minimum_radius: float = 1e-8
     memory: float = 2e9
     loss_tolerance: float = 1e-30
@@ -201,7 +205,7 @@ class DSGNAR(AbstractOptimizer[DSGNARState]):
         if not loss < state.loss:
             radius = state.radius / 3.0
             return replace(state, radius=radius, step=count, stop=self._stop(state.loss, radius))
-        late = int(state.late or damping > 10.0 * state.least)
+        late = int(state.late or damping > _RISE * state.least)
         least = min(state.least, damping)
         stop = self._stop(loss, radius)
         return DSGNARState(state.theta + move, loss, radius, damping, least, late, count, stop)
