@@ -25,9 +25,10 @@ import pinnsolve as ps
 from pinnsolve.devices.cpu import gram
 from pinnsolve.devices.cpu.jit import Runs
 from pinnsolve.history import Record
-from pinnsolve.optim import quasi_newton
+from pinnsolve.optim.broyden import Update
 from pinnsolve.optim.linear import Factor, ShiftedMatrix
-from pinnsolve.solve import _Training
+from pinnsolve.optim.triangular import Triangular, TriangularFactor
+from pinnsolve.training import Training
 from problems import burgers
 
 PARTS: tuple[str, ...] = ("kernels", "linear algebra", "looks")
@@ -37,8 +38,11 @@ TIMED: tuple[tuple[str, Any, str], ...] = (
     ("linear algebra", gram, "mirror"),
     ("linear algebra", ShiftedMatrix, "factor"),
     ("linear algebra", Factor, "solve"),
-    ("linear algebra", quasi_newton.Update, "matrix"),
-    ("looks", _Training, "_look"),
+    ("linear algebra", gram, "triangle_update"),
+    ("linear algebra", Triangular, "factor"),
+    ("linear algebra", TriangularFactor, "solve"),
+    ("linear algebra", Update, "matrix"),
+    ("looks", Training, "_look"),
 )
 
 
