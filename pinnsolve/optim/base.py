@@ -11,7 +11,7 @@ import math
 import typing
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
@@ -127,6 +127,34 @@ class AbstractOptimizer(ABC, Generic[StateT]):
         from pinnsolve.optim.chain import Chain  # Chain is itself an optimizer
 
         return Chain.of(self, other)
+
+
+class AbstractLeastSquares(AbstractOptimizer[StateT]):
+    """A method that solves with J at every step, whose cost a look at other points does not count
+    against: its points are fitted soon. `steps` and `loss_tolerance` are settings of the method."""
+
+    steps: int | None
+    loss_tolerance: float
+
+    def done(self, state: StateT) -> str | None:
+        known: Any = state
+        return reason(known.stop, known.step, self.steps)
+
+    def rebase(self, objective: AbstractObjective, state: StateT) -> StateT:
+        known: Any = state
+        loss = finite_loss(square(objective.residuals(known.theta)))
+        return replace(known, loss=loss, stop=self._stop(loss))
+
+    def redraw_steps(self, state: StateT) -> int:
+        """A step fits its points so well that the next ones have little left to learn there."""
+        return 20
+
+    def look_steps(self, state: StateT) -> int:
+        """A look costs far less than J'J."""
+        return 10
+
+    def _stop(self, loss: float) -> int:
+        return int(Stop.ROUNDOFF if loss <= self.loss_tolerance else Stop.NONE)
 
 
 def to_arrays(state: Any) -> dict[str, NDArray[Any]]:

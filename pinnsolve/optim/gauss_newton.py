@@ -11,13 +11,13 @@ from typing import Any, ClassVar, final
 
 from pinnsolve.errors import OptimizerError
 from pinnsolve.optim.base import (
+    AbstractLeastSquares,
     AbstractObjective,
     AbstractOptimizer,
     Stop,
     Vector,
     finite_loss,
     overflow_allowed,
-    reason,
     square,
     starting_point,
 )
@@ -39,7 +39,7 @@ class GaussNewtonState:
 
 
 @dataclass(frozen=True)
-class GaussNewton(AbstractOptimizer[GaussNewtonState]):
+class GaussNewton(AbstractLeastSquares[GaussNewtonState]):
     """With lambda = damping * mean(diag J'J), and alpha from a search,
 
         theta -= alpha (J'J + lambda I)^-1 J'r
@@ -95,19 +95,6 @@ class GaussNewton(AbstractOptimizer[GaussNewtonState]):
             damping = max(damping, 1e-16) * self.raising
         return replace(state, step=count, stop=int(Stop.DAMPING))
 
-    def done(self, state: GaussNewtonState) -> str | None:
-        return reason(state.stop, state.step, self.steps)
-
-    def rebase(self, objective: AbstractObjective, state: GaussNewtonState) -> GaussNewtonState:
-        loss = finite_loss(square(objective.residuals(state.theta)))
-        return replace(state, loss=loss, stop=self._stop(loss))
-
-    def redraw_steps(self, state: GaussNewtonState) -> int:
-        return 20
-
-    def look_steps(self, state: GaussNewtonState) -> int:
-        return 10
-
     def _trial(
         self, point: Linearization, loss: float, damping: float
     ) -> tuple[Vector, float, float] | None:
@@ -121,9 +108,6 @@ class GaussNewton(AbstractOptimizer[GaussNewtonState]):
             return None
         found = self.search.search(losses_along(point.objective, point.theta, move), loss, slope)
         return found and (point.theta + found[0] * move, found[1], found[0])
-
-    def _stop(self, loss: float) -> int:
-        return int(Stop.ROUNDOFF if loss <= self.loss_tolerance else Stop.NONE)
 
 
 @final

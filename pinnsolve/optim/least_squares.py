@@ -14,13 +14,12 @@ import numpy as np
 
 from pinnsolve.errors import OptimizerError
 from pinnsolve.optim.base import (
+    AbstractLeastSquares,
     AbstractObjective,
-    AbstractOptimizer,
     Stop,
     Vector,
     finite_loss,
     overflow_allowed,
-    reason,
     square,
     starting_point,
 )
@@ -54,7 +53,7 @@ class Trial:
 
 @final
 @dataclass(frozen=True)
-class LevenbergMarquardt(AbstractOptimizer[LevenbergMarquardtState]):
+class LevenbergMarquardt(AbstractLeastSquares[LevenbergMarquardtState]):
     """With A = J'J and lambda = damping * mean(diag A), a trial has three parts:
 
         v = -(A + lambda I)^-1 J'r                           the step of the linear model
@@ -126,23 +125,6 @@ class LevenbergMarquardt(AbstractOptimizer[LevenbergMarquardtState]):
                 return LevenbergMarquardtState(accepted.theta, accepted.loss, damping, count, stop)
             damping, growth = damping * growth, growth * 2.0
         return replace(state, step=count, stop=int(Stop.DAMPING))
-
-    def done(self, state: LevenbergMarquardtState) -> str | None:
-        return reason(state.stop, state.step, self.steps)
-
-    def rebase(
-        self, objective: AbstractObjective, state: LevenbergMarquardtState
-    ) -> LevenbergMarquardtState:
-        loss = finite_loss(square(objective.residuals(state.theta)))
-        return replace(state, loss=loss, stop=self._stop(loss))
-
-    def redraw_steps(self, state: LevenbergMarquardtState) -> int:
-        """A step fits its points so well that the next ones have little left to learn there."""
-        return 20
-
-    def look_steps(self, state: LevenbergMarquardtState) -> int:
-        """A look costs far less than J'J."""
-        return 10
 
     def _lowered(
         self, point: Linearization, loss: float, damping: float, accepted: Trial
@@ -220,6 +202,3 @@ class LevenbergMarquardt(AbstractOptimizer[LevenbergMarquardtState]):
             if not enough:
                 break
         return move, loss
-
-    def _stop(self, loss: float) -> int:
-        return int(Stop.ROUNDOFF if loss <= self.loss_tolerance else Stop.NONE)
