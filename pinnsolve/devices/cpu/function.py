@@ -9,6 +9,7 @@ import numpy as np
 
 from pinnsolve.devices.base import AbstractFunction, Array
 from pinnsolve.devices.cpu.bound import BoundKernel
+from pinnsolve.devices.cpu.final import finished
 from pinnsolve.devices.cpu.kernel import build_kernels, zeros
 from pinnsolve.devices.cpu.profile import profile
 from pinnsolve.devices.cpu.stages import is_varying
@@ -19,8 +20,6 @@ from pinnsolve.diff.flatten import flatten
 from pinnsolve.diff.fold import fold
 from pinnsolve.diff.graph import Node
 from pinnsolve.diff.parameters import Layout
-from pinnsolve.diff.rewrite import rewrite
-from pinnsolve.diff.rotate import rotate
 from pinnsolve.diff.segments import MASK, Segment, segments
 from pinnsolve.options import Options
 
@@ -65,8 +64,11 @@ class CompiledSegment:
 
     def __init__(self, segment: Segment, team: Team, precision: str, rewrites: bool) -> None:
         self.segment, self.team = segment, team
-        graph = flatten(fold(rotate(segment.graph) if rewrites else segment.graph))
-        graph = transposed_weights(rewrite(graph)) if rewrites else graph
+        graph = (
+            transposed_weights(finished(segment.graph))
+            if rewrites
+            else flatten(fold(segment.graph))
+        )
         self.rows: dict[str, tuple[int, int]] = {}
         width = 0
         for name, node in graph.outputs.items():
