@@ -1,7 +1,7 @@
 """The command line of a problem file: solve, compare with the reference, write figure and solution.
 
-Invariant: a problem file needs `problem`, `network` and `reference` only; all that it prints or
-writes is here.
+Invariant: a problem file needs `problem` and `reference` only, and what of `solve` it sets; all
+that it prints or writes is here.
 """
 
 import argparse
@@ -44,18 +44,26 @@ class AbstractReference(Protocol):
 
 def run(
     problem: Callable[[], Problem],
-    network: Callable[[], Any],
     reference: Callable[[], AbstractReference],
+    *,
     arguments: Sequence[str] | None = None,
+    **settings: Any,
 ) -> Solution:
     """Solve the problem of a file as its command line asks; `--help` lists the options.
 
     Writes `<output>/<file>.png` and `<output>/<file>.h5`, named after the file of `problem`.
     Known values are used after training only.
+
+    Args:
+        problem: makes the problem.
+        reference: makes the known values.
+        arguments: of the command line; those of the process by default.
+        settings: arguments of `Problem.solve`, whose `seconds` the command line may change.
     """
     name = Path(inspect.getfile(problem)).stem
-    options = _parser(name, inspect.getmodule(problem)).parse_args(arguments)
-    solution = problem().solve(network=network(), seed=options.seed, seconds=options.seconds)
+    parser = _parser(name, inspect.getmodule(problem), settings.pop("seconds", None))
+    options = parser.parse_args(arguments)
+    solution = problem().solve(seed=options.seed, seconds=options.seconds, **settings)
     known = reference()
     errors = solution.error(known)
 
@@ -89,7 +97,7 @@ def record(name: str, solution: Solution, errors: Mapping[str, float]) -> dict[s
     }
 
 
-def _parser(name: str, module: object) -> argparse.ArgumentParser:
+def _parser(name: str, module: object, seconds: float | None) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=f"{name}.py",
         description=inspect.getdoc(module) if module else None,
@@ -100,7 +108,10 @@ def _parser(name: str, module: object) -> argparse.ArgumentParser:
         "--json", action="store_true", help="print one JSON object as the last line"
     )
     parser.add_argument("--seed", type=int, default=0, help="of points and weights (default 0)")
-    parser.add_argument("--seconds", type=float, default=None, help="training time allowed")
+    shown = "until nothing is gained" if seconds is None else f"{seconds:g}"
+    parser.add_argument(
+        "--seconds", type=float, default=seconds, help=f"training time allowed (default {shown})"
+    )
     parser.add_argument(
         "--output", type=Path, default=Path("outputs"), help="folder to write to (default outputs)"
     )

@@ -28,10 +28,6 @@ def problem() -> ps.Problem:
     )
 
 
-def network() -> None:
-    """The library's default."""
-
-
 def reference() -> Reference:
     """Closed form on 101 x 101 points."""
     grid = {x: np.linspace(0, 1, 101), y: np.linspace(0, 1, 101)}
@@ -41,4 +37,4 @@ def reference() -> Reference:
 if __name__ == "__main__":
     from pinnsolve.command_line import run
 
-    run(problem, network, reference)
+    run(problem, reference)

@@ -29,10 +29,6 @@ def problem() -> ps.Problem:
     )
 
 
-def network() -> None:
-    """The library's default."""
-
-
 def reference() -> Reference:
     """Cole-Hopf solution on 257 x 101 points."""
     axes = {"x": np.linspace(-1, 1, 257), "t": np.linspace(0, 1, 101)}
@@ -43,4 +39,4 @@ def reference() -> Reference:
 if __name__ == "__main__":
     from pinnsolve.command_line import run
 
-    run(problem, network, reference)
+    run(problem, reference)

@@ -28,10 +28,6 @@ def problem() -> ps.Problem:
     )
 
 
-def network() -> None:
-    """The library's default."""
-
-
 def reference() -> Reference:
     """Closed form on 101 x 101 points."""
     exact = {"u": exp(-diffusivity * pi**2 * t) * sin(pi * x)}
@@ -42,4 +38,4 @@ def reference() -> Reference:
 if __name__ == "__main__":
     from pinnsolve.command_line import run
 
-    run(problem, network, reference)
+    run(problem, reference)

@@ -47,10 +47,6 @@ def problem() -> ps.Problem:
     )
 
 
-def network() -> None:
-    """The library's default."""
-
-
 def reference() -> Reference:
     """Closed form on 76 x 101 points."""
     exact = {"u": u_exact(x, y), "v": v_exact(x, y), "p": (1 - exp(2 * decay * x)) / 2}
@@ -61,4 +57,4 @@ def reference() -> Reference:
 if __name__ == "__main__":
     from pinnsolve.command_line import run
 
-    run(problem, network, reference)
+    run(problem, reference)

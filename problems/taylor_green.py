@@ -50,10 +50,6 @@ def problem() -> ps.Problem:
     )
 
 
-def network() -> None:
-    """The library's default."""
-
-
 def reference() -> Reference:
     """Closed form on 41 x 41 x 21 points."""
     exact = {"u": u_exact(x, y, t), "v": v_exact(x, y, t), "p": p_exact(x, y, t)}
@@ -64,4 +60,4 @@ def reference() -> Reference:
 if __name__ == "__main__":
     from pinnsolve.command_line import run
 
-    run(problem, network, reference)
+    run(problem, reference)

@@ -29,10 +29,6 @@ def problem() -> ps.Problem:
     )
 
 
-def network() -> None:
-    """The library's default."""
-
-
 def reference() -> Reference:
     """Closed form on 101 x 101 points."""
     exact = sin(pi * x) * cos(2 * pi * t) + sin(4 * pi * x) * cos(8 * pi * t) / 2
@@ -43,4 +39,4 @@ def reference() -> Reference:
 if __name__ == "__main__":
     from pinnsolve.command_line import run
 
-    run(problem, network, reference)
+    run(problem, reference)

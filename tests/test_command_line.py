@@ -28,15 +28,24 @@ def solution_of(calls: dict[str, Any]) -> Any:
     )
 
 
+solved_with: dict[str, Any] = {}
+
+
+def solve(**options: Any) -> Any:
+    solved_with.clear()
+    solved_with.update(options)
+    return solution_of(options)
+
+
 def problem() -> Any:
-    return SimpleNamespace(solve=lambda **options: solution_of(options))
+    return SimpleNamespace(solve=solve)
 
 
 def test_json_is_the_last_line_and_files_are_written(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     arguments = ["--json", "--seed", "2", "--seconds", "3", "--output", str(tmp_path / "new")]
-    run(problem, lambda: None, lambda: KNOWN, arguments)
+    run(problem, lambda: KNOWN, arguments=arguments)
     lines = capsys.readouterr().out.splitlines()
     assert json.loads(lines[-1]) == {
         "problem": "test_command_line",
@@ -58,11 +67,20 @@ def test_json_is_the_last_line_and_files_are_written(
 def test_without_json_no_object_is_printed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run(problem, lambda: None, lambda: KNOWN, ["--output", str(tmp_path)])
+    run(problem, lambda: KNOWN, arguments=["--output", str(tmp_path)])
     assert "{" not in capsys.readouterr().out
 
 
 def test_unknown_option_is_refused_before_solving(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="2"):
-        run(problem, lambda: None, lambda: KNOWN, ["--sed", "1"])
+        run(problem, lambda: KNOWN, arguments=["--sed", "1"])
     assert "--sed" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("given", "seconds"), [([], 40.0), (["--seconds", "3"], 3.0)])
+def test_settings_of_a_problem_file_reach_solve(
+    given: list[str], seconds: float, tmp_path: Path
+) -> None:
+    arguments = [*given, "--output", str(tmp_path)]
+    run(problem, lambda: KNOWN, arguments=arguments, seconds=40.0, threads=1)
+    assert solved_with == {"seed": 0, "seconds": seconds, "threads": 1}
