@@ -18,6 +18,7 @@ from pinnsolve.points import Collocation, Points
 from pinnsolve.progress import Limits, Progress
 from pinnsolve.solution import Solution
 from pinnsolve.training import Training
+from pinnsolve.warm_start import first_parameters
 from pinnsolve.weighting import AbstractWeights
 from pinnsolve.weights import FixedWeights
 
@@ -40,6 +41,7 @@ def solve(
     progress: bool = True,
     callback: Callable[[Record], None] | None = None,
     checkpoint: str | Path | None = None,
+    start: Solution | None = None,
 ) -> Solution:
     """Train networks until they solve the problem.
 
@@ -64,11 +66,13 @@ def solve(
         checkpoint: a file that is written every 20 s, or less often if that took more than 1 % of
             the time, and at the end; a run that finds it goes on from there, and its limits count
             from the first start.
+        start: the first parameters are those of this solution, of a problem with the same network.
 
     Training also stops when the held-out residual has not fallen for half of the time (and 30 s).
 
     Raises:
         PinnsolveError: an argument that makes no sense, before training starts.
+        NetworkError: a network that does not fit the problem, or not the solution to start from.
 
     >>> import pinnsolve as ps
     >>> x = ps.coordinates("x")[0]
@@ -85,15 +89,17 @@ def solve(
     size = pipeline.model.layout.size
     strategy = weights if isinstance(weights, AbstractWeights) else FixedWeights(weights or {})
     strategy.check(pipeline.system)
-    start = strategy.first(pipeline.system)
     training = Training(
         pipeline,
-        Collocation(pipeline.system, points or Points(), size, seed, start),
+        Collocation(
+            pipeline.system, points or Points(), size, seed, strategy.first(pipeline.system)
+        ),
         strategy,
         optimizer or default_optimizer(size),
         Limits(None if seconds is None else float(seconds), steps, loss),
         callback,
         None if checkpoint is None else Path(checkpoint),
+        None if start is None else first_parameters(pipeline.model.layout, start),
     )
     return training.run(Progress(training.names, enabled=progress, limits=training.limits))
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -47,10 +48,12 @@ class Training:
         limits: Limits,
         callback: Callable[[Record], None] | None,
         checkpoint: Path | None,
+        first: Array | None = None,
     ) -> None:
         self.pipeline, self.collocation, self.optimizer = pipeline, collocation, optimizer
         self.weights, self.start = weights, weights.first(pipeline.system)
         self.limits, self.callback, self.checkpoint = limits, callback, checkpoint
+        self.first = first  # parameters, where they are not drawn
         self.residuals = pipeline.system.residuals
         self.names = tuple(residual.name for residual in self.residuals)
         self.held_out_sample = collocation.held_out()
@@ -74,7 +77,7 @@ class Training:
             run = load_run(self.checkpoint, self.optimizer, self.collocation, self._identity())
             self.started = self._clock() - run.seconds
             return run
-        theta = self._theta()
+        theta = self._untrained() if self.first is None else self.first
         sample = self.collocation.first()
         self.started = self._clock()
         weighting = self._weighed(Weighting(self.start, ()), sample, theta)
@@ -82,8 +85,8 @@ class Training:
         run = Run(state, sample, weighting, density=self.collocation.settings.first)
         return self._report(progress, run)
 
-    def _theta(self) -> Array:
-        """The first parameters."""
+    def _untrained(self) -> Array:
+        """Parameters as they are drawn."""
         rng = np.random.default_rng([self.collocation.seed, 0])
         return self.pipeline.model.layout.initialize(rng)
 
@@ -245,6 +248,7 @@ class Training:
             "optimizer": repr(self.optimizer),
             "points": repr(self.collocation.settings),
             "weights": repr(self.weights),
+            "start": "drawn" if self.first is None else blake2b(self.first.tobytes()).hexdigest(),
         }
 
     def _solution(self, run: Run, reason: str) -> Solution:
@@ -318,7 +322,8 @@ class Training:
             else:
                 inside.append(places)
         now, first = (
-            FieldEvaluator.of(model, system.dimension, values) for values in (theta, self._theta())
+            FieldEvaluator.of(model, system.dimension, values)
+            for values in (theta, self._untrained())
         )
 
         def spread(evaluator: FieldEvaluator, field: str, places: list[Array]) -> float:

@@ -24,7 +24,7 @@ ROWS = (
     {"comparison", "diagnosis", "progress", "solution_field", "solution_file"},
     {"plot"},
     {"solution", "checkpoint"},
-    {"training", "loading"},
+    {"training", "loading", "warm_start"},
     {"solve"},
     {"__init__"},
     {"command_line"},

@@ -1,0 +1,46 @@
+"""The first parameters of a run, from another run's solution.
+
+Invariant: parameters go by name, so what starts is the network that the solution has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from pinnsolve.diff.parameters import Array, Layout
+from pinnsolve.errors import NetworkError, PinnsolveError
+from pinnsolve.solution import Solution
+
+
+def first_parameters(layout: Layout, start: Solution) -> Array:
+    """The parameters of a solution, in the order of a layout: ``(layout.size,)``.
+
+    The domain may differ: networks see coordinates that are scaled to [-1, 1].
+
+    Raises:
+        PinnsolveError: `start` is no solution.
+        NetworkError: its parameters have other names or shapes, with the first difference.
+    """
+    if not isinstance(start, Solution):
+        raise PinnsolveError(f"start= takes a Solution, not {type(start).__name__}")
+    known = start.weights
+    wanted = dict(zip(layout.names, layout.shapes, strict=True))
+    if {name: value.shape for name, value in known.items()} != wanted:
+        raise NetworkError(
+            f"the network cannot start from that solution: {_difference(known, wanted)}; give both "
+            "runs the same network"
+        )
+    return np.concatenate([np.ravel(known[name]) for name in layout.names], dtype=float)
+
+
+def _difference(known: Mapping[str, Array], wanted: Mapping[str, tuple[int, ...]]) -> str:
+    for name, shape in wanted.items():
+        if name not in known:
+            return f"it has no parameter {name}"
+        if known[name].shape != shape:
+            return f"{name} has shape {known[name].shape} there and {shape} here"
+    extra: Any = next(name for name in known if name not in wanted)
+    return f"it has a parameter {extra}, which this network has not"
