@@ -25,7 +25,7 @@ from problems.references import Reference
 Expr = Any  # sympy's own annotations do not tell expressions from other nodes
 Residuals = Callable[..., list[Expr]]
 
-X, Y, T = sympy.symbols("x y t", real=True)
+X, Y, Z, T = sympy.symbols("x y z t", real=True)
 S = sin(pi * X) * sin(pi * Y)
 
 
@@ -51,6 +51,21 @@ def helmholtz(u: Expr) -> list[Expr]:
     source = (1 - 17 * pi**2) * sin(pi * X) * sin(4 * pi * Y)
     sides = [u.subs(side, value) for side in (X, Y) for value in (-1, 1)]
     return [laplace(u) + u - source, *sides]
+
+
+def helmholtz_6_6(u: Expr) -> list[Expr]:
+    source = (1 - 72 * pi**2) * sin(6 * pi * X) * sin(6 * pi * Y)
+    sides = [u.subs(side, value) for side in (X, Y) for value in (-1, 1)]
+    return [laplace(u) + u - source, *sides]
+
+
+def advection(u: Expr, speed: int = 80) -> list[Expr]:
+    ends = u.subs(X, 0) - u.subs(X, 2 * pi)
+    return [diff(u, T) + speed * diff(u, X), u.subs(T, 0) - sin(X), ends]
+
+
+def advection_100(u: Expr) -> list[Expr]:
+    return advection(u, speed=100)
 
 
 def wave(u: Expr) -> list[Expr]:
@@ -86,7 +101,32 @@ def taylor_green(u: Expr, v: Expr, p: Expr) -> list[Expr]:
     return [*navier_stokes(u, v, p, Rational(1, 100)), *start]
 
 
-CLOSED_FORMS = [heat, poisson, helmholtz, wave, biharmonic, kovasznay, taylor_green]
+def beltrami(u: Expr, v: Expr, w: Expr, p: Expr) -> list[Expr]:
+    flow, axes = (u, v, w), (X, Y, Z)
+    curl = [diff(w, Y) - diff(v, Z), diff(u, Z) - diff(w, X), diff(v, X) - diff(u, Y)]
+    momentum = [
+        diff(f, T)
+        + sum(g * diff(f, axis) - diff(f, axis, 2) for g, axis in zip(flow, axes, strict=True))
+        + diff(p, along)
+        for f, along in zip(flow, axes, strict=True)
+    ]
+    divergence = sum(diff(f, axis) for f, axis in zip(flow, axes, strict=True))
+    return [*momentum, divergence, *(c - f for c, f in zip(curl, flow, strict=True))]
+
+
+CLOSED_FORMS = [
+    heat,
+    poisson,
+    helmholtz,
+    helmholtz_6_6,
+    advection,
+    advection_100,
+    wave,
+    biharmonic,
+    kovasznay,
+    taylor_green,
+    beltrami,
+]
 
 
 def reference_of(name: str) -> Reference:
@@ -97,16 +137,16 @@ def reference_of(name: str) -> Reference:
 def test_closed_form_satisfies_the_equations(residuals: Residuals) -> None:
     known = reference_of(residuals.__name__)
     assert known.exact is not None
-    names = {"x": X, "y": Y, "t": T}
+    names = {"x": X, "y": Y, "z": Z, "t": T}
     exact = [
         value.subs({symbol: names[str(symbol)] for symbol in value.free_symbols})
         for value in known.exact.values()
     ]
-    points = np.random.default_rng(0).uniform(-0.5, 1.5, (3, 20))
+    points = np.random.default_rng(0).uniform(-0.5, 1.5, (4, 20))
     for residual in residuals(*exact):
-        value = sympy.lambdify((X, Y, T), residual, "numpy")(*points)
+        value = sympy.lambdify((X, Y, Z, T), residual, "numpy")(*points)
         size = sum(
-            np.abs(sympy.lambdify((X, Y, T), term, "numpy")(*points)) for term in terms(residual)
+            np.abs(sympy.lambdify((X, Y, Z, T), term, "numpy")(*points)) for term in terms(residual)
         )
         assert np.all(np.abs(value) <= 1e-13 * (1 + size)), residual
 
