@@ -49,6 +49,7 @@ from pinnsolve.pde.coordinates import coordinates
 from pinnsolve.pde.fields import field, fields
 from pinnsolve.pde.operators import at, divergence, gradient, laplace, pin
 from pinnsolve.pde.problem import Problem
+from pinnsolve.pde.unknowns import unknown
 from pinnsolve.points import Points
 from pinnsolve.solution import Solution
 from pinnsolve.solve import solve
@@ -134,4 +135,5 @@ __all__ = [
     "ops",
     "pin",
     "solve",
+    "unknown",
 ]

@@ -11,7 +11,7 @@ executable = device.compile(blocks, layout)    device code
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -20,29 +20,35 @@ from pinnsolve.devices.base import AbstractDevice, AbstractExecutable, ResidualB
 from pinnsolve.diff import functions as ops
 from pinnsolve.diff.evaluate import evaluate
 from pinnsolve.diff.export import graph_from_data, graph_to_data, stored_parameter
+from pinnsolve.diff.freeze import freeze
 from pinnsolve.diff.graph import Node, Shape, substitute, topological
-from pinnsolve.diff.parameters import Array, Layout, initialize
+from pinnsolve.diff.parameters import Array, Layout, Parameter, initialize
 from pinnsolve.diff.plan import BlockPlan, close, monomial, plan_block
 from pinnsolve.diff.residual import Approximator, field_channels, residual_nodes
 from pinnsolve.diff.schemes import block_schemes
 from pinnsolve.errors import FileError, NetworkError
 from pinnsolve.nets import MLP, Cell, PeriodicEmbedding, SequentialCell
+from pinnsolve.nets.initializers import constant
 from pinnsolve.pde.periodicity import periodic_axes
 from pinnsolve.pde.problem import Problem
 from pinnsolve.pde.sampling import sample, site_points
 from pinnsolve.pde.system import Jet, System, is_linear, normalize
+from pinnsolve.pde.unknowns import LATENT, Unknown
 
 Network = Cell | Mapping[Any, Cell] | None
 CHUNK = 20_000  # points evaluated at once
+UNKNOWN = "unknown "  # begins the names of their parameters, which no parameter of a cell does
 
 
 @dataclass(frozen=True)
 class Model:
-    """Networks that stand for the fields, their parameters in one vector."""
+    """Networks that stand for the fields, and the unknown numbers as nodes; all their parameters in
+    one vector, in which those of the unknown numbers come last, each as `UNKNOWN` and its name."""
 
     approximators: tuple[Approximator, ...]
     layout: Layout
     text: str
+    unknowns: Mapping[Unknown, Node] = field(default_factory=dict)
 
     @property
     def groups(self) -> tuple[tuple[str, ...], ...]:
@@ -123,7 +129,10 @@ def represent(system: System, network: Network) -> Model:
     trained = {name: p for name, p in named.items() if p.requires_grad}
     approximators = tuple(_approximator(system, group, cell) for group, cell in cells.items())
     text = "; ".join(repr(cell).splitlines()[0] for cell in cells.values())
-    return Model(approximators, Layout.of(trained), text)
+    latent = {u: Parameter((), constant(0.0), name=u.name) for u in system.unknowns}
+    unknowns = {u: freeze(u.formula, {LATENT: p.node}) for u, p in latent.items()}
+    trained |= {f"{UNKNOWN}{u.name}": p for u, p in latent.items()}
+    return Model(approximators, Layout.of(trained), text, unknowns)
 
 
 def _field_name(field: Any) -> str:
@@ -196,7 +205,9 @@ def plan(system: System, model: Model) -> tuple[BlockPlan, ...]:
 
 def build(system: System, plans: Sequence[BlockPlan], model: Model) -> tuple[ResidualBlock, ...]:
     return tuple(
-        ResidualBlock(tuple(residual_nodes(system, block, plan, model.approximators)))
+        ResidualBlock(
+            tuple(residual_nodes(system, block, plan, model.approximators, model.unknowns))
+        )
         for block, plan in zip(system.blocks, plans, strict=True)
     )
 

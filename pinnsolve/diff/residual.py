@@ -8,7 +8,7 @@ plain sum of squares of all rows and padding has scale 0.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,11 +33,16 @@ class Approximator:
 
 
 def residual_nodes(
-    system: System, block: Block, plan: BlockPlan, approximators: Sequence[Approximator]
+    system: System,
+    block: Block,
+    plan: BlockPlan,
+    approximators: Sequence[Approximator],
+    unknowns: Mapping[Any, Node] | None = None,
 ) -> list[Node]:
-    """Each residual of the block at its points, ``(n, 1)``, in the units of the equations."""
+    """Each residual of the block at its points, ``(n, 1)``, in the units of the equations; the
+    numbers to be found have the values `unknowns`."""
     sites = [ops.input_points(f"site{s}", system.dimension) for s in range(len(block.sites))]
-    symbols: dict[Any, Node] = _coordinate_nodes(system, block, sites)
+    symbols: dict[Any, Node] = _coordinate_nodes(system, block, sites) | dict(unknowns or {})
     channels: dict[tuple[str, int], tuple[Basis, list[Node | None]]] = {}
     for s, row in enumerate(plan.bases):
         for basis, approximator in zip(row, approximators, strict=True):

@@ -17,6 +17,7 @@ from pinnsolve.pde.conditions import Condition, Interval, classify
 from pinnsolve.pde.coordinates import Coordinate
 from pinnsolve.pde.fields import Field, is_finite_number
 from pinnsolve.pde.text import text
+from pinnsolve.pde.unknowns import Unknown
 
 if TYPE_CHECKING:
     from pinnsolve.pde.problem import Problem
@@ -40,6 +41,7 @@ def check(problem: "Problem") -> None:
     for condition in conditions:
         _check_places(condition, coordinates, intervals)
     wellposed.check(conditions, problem.fields, problem.domain)
+    wellposed.check_unknowns(conditions, problem.unknowns, problem.fields, problem.domain)
 
 
 def equation(item: Any, position: int) -> sympy.Basic:
@@ -109,6 +111,30 @@ def fields_of(equations: Sequence[sympy.Basic]) -> tuple[Field, ...]:
         raise ProblemError(
             "PS-E017", "the problem has no equation", "Problem()", "pass at least one equation"
         )
+    return tuple(found)
+
+
+def unknowns_of(
+    equations: Sequence[sympy.Basic], coordinates: Sequence[Coordinate], fields: Sequence[Field]
+) -> tuple[Unknown, ...]:
+    """The unknown numbers of the equations, in the order of first use.
+
+    Raises:
+        ProblemError: two of them, or one and a field or coordinate, have the same name.
+    """
+    taken: dict[str, Any] = {str(c): c for c in coordinates} | {f.name: f for f in fields}
+    found: dict[Unknown, None] = {}
+    for item in equations:
+        for node in sympy.preorder_traversal(item):
+            if isinstance(node, Unknown) and node not in found:
+                if node.name in taken:
+                    raise ProblemError(
+                        "PS-E016",
+                        f"an unknown number and something else are both called {node.name}",
+                        text(item),
+                        "use the object of one call of unknown(), or give it another name",
+                    )
+                found[node], taken[node.name] = None, node
     return tuple(found)
 
 
@@ -186,7 +212,8 @@ def _check_symbols(
     item: sympy.Basic, coordinates: Sequence[Coordinate], fields: Sequence[Field]
 ) -> None:
     functions = sorted((f for f in item.atoms(AppliedUndef) if not isinstance(f, Field)), key=str)
-    symbols = sorted(item.free_symbols - set(coordinates), key=str)
+    known = set(coordinates) | item.atoms(Unknown)
+    symbols = sorted(item.free_symbols - known, key=str)
     # The arguments of an undeclared function are no better than the function: name it first.
     for name in [*(str(f.func) for f in functions), *map(str, symbols)]:
         known = [*map(str, coordinates), *(f.name for f in fields)]
@@ -206,11 +233,14 @@ def _advice(name: str, known: Sequence[str]) -> str:
         )
     near = get_close_matches(name, known, n=1, cutoff=0.4)
     near = near or [k for k in known if k.lower() == name.lower()]
-    if near:
-        return f"did you mean {near[0]}? If not, give {name} a value with .subs({name}, value)"
+    start = (
+        f"did you mean {near[0]}? If not,"
+        if near
+        else f"the problem has {', '.join(known)}; if {name} is a coefficient,"
+    )
     return (
-        f"the problem has {', '.join(known)}; if {name} is a coefficient, "
-        f"give it a value with .subs({name}, value)"
+        f"{start} give it a value with .subs({name}, value), or, where that is to be found, "
+        f'declare {name} = unknown("{name}", guess=...)'
     )
 
 

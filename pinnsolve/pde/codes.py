@@ -20,5 +20,6 @@ CODES: dict[str, str] = {
     "PS-E017": "not an equation",
     "PS-E018": "a field at a fixed place is differentiated along the fixed coordinate",
     "PS-E019": "fields of one problem do not have the same coordinates",
+    "PS-E020": "nothing determines an unknown number",
     "PS-W001": "two conditions disagree where their places meet",
 }

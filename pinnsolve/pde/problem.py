@@ -16,6 +16,7 @@ from pinnsolve.pde.conditions import Interval
 from pinnsolve.pde.coordinates import Coordinate
 from pinnsolve.pde.fields import Field
 from pinnsolve.pde.text import text
+from pinnsolve.pde.unknowns import Unknown
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -34,6 +35,7 @@ class Problem:
         equations: as given, flattened.
         domain: (coordinate, (low, high)) in the order of the arguments of the fields.
         fields: in the order of first use.
+        unknowns: numbers to be found along with the fields, in the order of first use.
         exact: expression by field name, or None.
 
     Raises:
@@ -55,6 +57,7 @@ class Problem:
     equations: tuple[sympy.Basic, ...]
     domain: tuple[tuple[Coordinate, Interval], ...]
     fields: tuple[Field, ...]
+    unknowns: tuple[Unknown, ...]
     exact: dict[str, sympy.Expr] | None = attribute(hash=False)
 
     def __init__(
@@ -68,6 +71,8 @@ class Problem:
         object.__setattr__(self, "equations", parts)
         object.__setattr__(self, "fields", fields)
         object.__setattr__(self, "domain", check.domain(domain, fields))
+        unknowns = check.unknowns_of(parts, self.coordinates, fields)
+        object.__setattr__(self, "unknowns", unknowns)
         object.__setattr__(self, "exact", _exact(exact, fields))
         check.check(self)
 

@@ -15,6 +15,7 @@ from pinnsolve.pde.coordinates import Coordinate
 from pinnsolve.pde.jets import Jet, Site
 from pinnsolve.pde.problem import Problem
 from pinnsolve.pde.text import text
+from pinnsolve.pde.unknowns import Unknown
 
 __all__ = ["Block", "Jet", "Residual", "System", "is_linear", "normalize"]
 
@@ -63,12 +64,14 @@ class System:
         intervals: (low, high) of each coordinate.
         fields: names, in the order of first use.
         blocks: the residuals; those in the interior first.
+        unknowns: numbers that occur in the residuals and are to be found.
     """
 
     coordinates: tuple[Coordinate, ...]
     intervals: tuple[Interval, ...]
     fields: tuple[str, ...]
     blocks: tuple[Block, ...]
+    unknowns: tuple[Unknown, ...] = ()
 
     @property
     def dimension(self) -> int:
@@ -125,7 +128,7 @@ def normalize(problem: Problem) -> System:
     free = {part.sites: part.free for part in parts}
     blocks = tuple(Block(free[sites], sites, tuple(group)) for sites, group in places.items())
     names = tuple(f.name for f in problem.fields)
-    return System(problem.coordinates, problem.intervals, names, blocks)
+    return System(problem.coordinates, problem.intervals, names, blocks, problem.unknowns)
 
 
 def is_linear(system: System) -> bool:

@@ -18,8 +18,9 @@ from pinnsolve.errors import FileError, ProblemWarning
 from pinnsolve.pde.coordinates import Coordinate
 from pinnsolve.pde.fields import Field, FieldDerivative, field
 from pinnsolve.pde.problem import Problem
+from pinnsolve.pde.unknowns import Unknown
 
-FORMAT = 1
+FORMAT = 2
 
 _NODES: dict[str, Callable[..., Any]] = {
     node.__name__: node
@@ -67,6 +68,8 @@ def to_data(node: Any) -> list[Any]:
         return [_CONSTANT_NAMES[node]]
     if isinstance(node, Coordinate):
         return ["Coordinate", node.name]
+    if isinstance(node, Unknown):
+        return ["Unknown", node.name]
     if isinstance(node, sympy.Symbol):
         return ["Symbol", node.name]  # the variable that a Subs binds
     if isinstance(node, Field):
@@ -86,7 +89,7 @@ def from_data(data: Sequence[Any], names: Names) -> Any:
 
     Args:
         data: nested lists.
-        names: the coordinates and fields by name.
+        names: the coordinates, fields and unknown numbers by name.
 
     Raises:
         FileError: the data is not what `to_data` writes.
@@ -109,6 +112,7 @@ def problem_to_data(problem: Problem) -> dict[str, Any]:
         "coordinates": [[c.name, c.is_time] for c in problem.coordinates],
         "intervals": [list(interval) for interval in problem.intervals],
         "fields": [f.name for f in problem.fields],
+        "unknowns": [[unknown.name, *unknown.settings] for unknown in problem.unknowns],
         "equations": [to_data(e) for e in problem.equations],
         "exact": None if exact is None else {name: to_data(e) for name, e in exact.items()},
     }
@@ -127,11 +131,12 @@ def problem_from_data(data: Mapping[str, Any]) -> Problem:
     try:
         coordinates = [Coordinate(name, is_time=time) for name, time in data["coordinates"]]
         fields = [field(name, *coordinates) for name in data["fields"]]
+        unknowns = [Unknown(*settings) for settings in data["unknowns"]]
         domain = dict(zip(coordinates, map(tuple, data["intervals"]), strict=True))
         equations, exact = data["equations"], data["exact"]
     except (KeyError, TypeError, ValueError) as error:
         raise FileError(f"damaged problem in the file: {error}") from error
-    names = {c.name: c for c in coordinates} | {f.name: f for f in fields}
+    names = {thing.name: thing for thing in (*coordinates, *fields, *unknowns)}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ProblemWarning)
         return Problem(
@@ -151,7 +156,7 @@ def _rebuild(data: Sequence[Any], names: Names) -> Any:
         mantissa, exponent, precision = int(rest[0]), int(rest[1]), int(rest[2])
         bits = (int(mantissa < 0), abs(mantissa), exponent, abs(mantissa).bit_length())
         return sympy.Float(bits, precision=precision)
-    if kind == "Coordinate":
+    if kind in ("Coordinate", "Unknown"):
         return names[rest[0]]
     if kind == "Symbol":
         return sympy.Symbol(str(rest[0]))

@@ -17,6 +17,8 @@ from pinnsolve.pde.conditions import Condition, Interval, periodic_axis
 from pinnsolve.pde.coordinates import Coordinate
 from pinnsolve.pde.fields import Field
 from pinnsolve.pde.jets import Jet
+from pinnsolve.pde.text import text
+from pinnsolve.pde.unknowns import Unknown
 
 
 def check(conditions: Sequence[Condition], fields: Sequence[Field], domain: Domain) -> None:
@@ -31,6 +33,53 @@ def check(conditions: Sequence[Condition], fields: Sequence[Field], domain: Doma
     """
     _check_repeated(conditions)
     check_contradictions(conditions, domain)
+    _check_counts(conditions, fields, domain)
+    warn_where_parts_meet(conditions, domain)
+
+
+def check_unknowns(
+    conditions: Sequence[Condition],
+    unknowns: Sequence[Unknown],
+    fields: Sequence[Field],
+    domain: Domain,
+) -> None:
+    """Refuse unknown numbers that no condition could determine.
+
+    Numbers need conditions that the fields could do without: one at least, and one each where all
+    conditions are numbers, in problems with a single coordinate.
+
+    Raises:
+        ProblemError: an unknown drops out of the equations, is a factor of whole equations only, or
+            every condition is needed by the fields.
+    """
+    if not unknowns:
+        return
+    for unknown in unknowns:
+        acts = [c for c in conditions if c.residual.has(unknown)]
+        if all((c.residual / unknown).expand().has(unknown) is False for c in acts):
+            what = "is but a factor of the whole equation" if acts else "drops out of the equations"
+            raise ProblemError(
+                "PS-E020",
+                f"the unknown {unknown} {what}, so it can have any value",
+                acts[0].source if acts else unknown.name,
+                "leave it out, or write it where it changes the solution",
+            )
+    for removed in combinations(conditions, len(unknowns) if len(domain) == 1 else 1):
+        try:
+            _check_counts([c for c in conditions if c not in removed], fields, domain)
+        except ProblemError:
+            continue
+        return
+    raise ProblemError(
+        "PS-E020",
+        f"nothing determines the unknown {', '.join(map(str, unknowns))}: the fields need every "
+        "condition themselves",
+        next(text(c.equation) for c in conditions if c.residual.has(*unknowns)),
+        "add what is known besides, such as u(0.5, 1) = 0.3 or observations of a field",
+    )
+
+
+def _check_counts(conditions: Sequence[Condition], fields: Sequence[Field], domain: Domain) -> None:
     interior = [c for c in conditions if c.kind == "equation"]
     others = [c for c in conditions if c.kind != "equation"]
     _check_count(interior, fields)
@@ -42,7 +91,6 @@ def check(conditions: Sequence[Condition], fields: Sequence[Field], domain: Doma
         else:
             _check_boundary(interior, others, fields, domain, axis)
     _check_level(conditions, fields)
-    warn_where_parts_meet(conditions, domain)
 
 
 def _check_repeated(conditions: Sequence[Condition]) -> None:

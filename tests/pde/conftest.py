@@ -11,6 +11,7 @@ from pinnsolve.pde.coordinates import coordinates
 from pinnsolve.pde.fields import field, fields
 from pinnsolve.pde.operators import advection, at, divergence, laplace, pin
 from pinnsolve.pde.problem import Problem
+from pinnsolve.pde.unknowns import unknown
 
 x, y, r, t = coordinates("x y r t")
 
@@ -358,6 +359,18 @@ def data_at_points() -> Problem:
     )
 
 
+def unknown_diffusion() -> Problem:
+    u = field("u", x, t)
+    nu = unknown("nu", 0.5, bounds=(0.1, None), scale=0.25)
+    return Problem(
+        Eq(u.dt, nu * u.dxx + sqrt(nu) * u),
+        Eq(u(x, 0), sin(pi * x)),
+        *(u(0, t), u(1, t)),
+        Eq(u(Integer(1) / 2, 0.1), 0.4),
+        domain={x: (0, 1), t: (0, 0.5)},
+    )
+
+
 def cubed() -> Problem:
     u = field("u", x, y, r)
     sides = [{c: end} for c in (x, y, r) for end in (0, 1)]
@@ -378,6 +391,7 @@ BUILDERS: dict[str, Callable[[], Any]] = {
         *(shooting, bessel, blasius, disk, neumann_pinned, neumann_heat, robin, black_scholes),
         *(wave_first_order, wave_by_velocity, plate_as_system, streamfunction, channel_outflow),
         *(darcy_mixed, biot, unnamed_time, goursat, schroedinger, data_at_points, cubed),
+        unknown_diffusion,
     )
 }
 BUILDERS |= {"kdv_two": lambda: kdv(2), "biharmonic_clamped": lambda: biharmonic(first=True)}
