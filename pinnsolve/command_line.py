@@ -52,7 +52,7 @@ def run(
     """Solve the problem of a file as its command line asks; `--help` lists the options.
 
     Writes `<output>/<file>.png` and `<output>/<file>.h5`, named after the file of `problem`.
-    Known values are used after training only.
+    Known values are what errors are measured against; training does not see them.
 
     Args:
         problem: makes the problem.
@@ -63,8 +63,10 @@ def run(
     name = Path(inspect.getfile(problem)).stem
     parser = _parser(name, inspect.getmodule(problem), settings.pop("seconds", None))
     options = parser.parse_args(arguments)
-    solution = problem().solve(seed=options.seed, seconds=options.seconds, **settings)
     known = reference()
+    solution = problem().solve(
+        seed=options.seed, seconds=options.seconds, reference=known, **settings
+    )
     errors = solution.error(known)
 
     options.output.mkdir(parents=True, exist_ok=True)

@@ -19,6 +19,7 @@ Evaluate = Callable[[str, Mapping[str, Array]], Array]
 
 GRID_POINTS = 40_000  # of the uniform grid, in all dimensions together
 GRID_DIMENSIONS = 4  # above it, a grid is too coarse and random points are used instead
+PROBED = 2_000  # points of a reference at which a training in progress is measured
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +47,69 @@ class Comparison:
         if size == 0.0:
             return np.inf if difference else 0.0
         return difference / size
+
+
+@dataclass(frozen=True, eq=False)
+class Probe:
+    """Places with known values, few enough to measure a training in progress at every look.
+
+    Attributes:
+        points: field -> (n, d), in the order of the problem's coordinates; zeros along those that
+            the field does not depend on.
+        expected: field -> known values (n,).
+
+    >>> import pinnsolve as ps
+    >>> x = ps.coordinates("x")[0]
+    >>> u = ps.field("u", x)
+    >>> probe = Probe.of(ps.Problem(u.dx - 1, u(0), domain={x: (0, 2)}), x)
+    >>> probe.errors(lambda name, points: 1.25 * points[:, 0])
+    {'u': 0.25}
+    """
+
+    points: Mapping[str, Array]
+    expected: Mapping[str, Array]
+
+    @staticmethod
+    def of(problem: Any, reference: object, count: int = PROBED) -> "Probe":
+        """At most `count` values of a reference in the domain, chosen at random, always the same.
+
+        Raises:
+            SolutionError: as `compare`; a field without a known value in the domain, or with values
+                that are not finite.
+        """
+        compared = compare(problem, lambda name, at: np.zeros(()), reference, {})
+        intervals = {c.name: interval for c, interval in problem.domain}
+        order = [c.name for c in problem.coordinates]
+        points, expected = {}, {}
+        for name, comparison in compared.items():
+            known = np.asarray(comparison.expected)
+            at = {
+                a: np.broadcast_to(comparison.coordinates[a], known.shape).ravel()
+                for a in arguments_of(problem)[name]
+            }
+            inside = [(intervals[a][0] <= v) & (v <= intervals[a][1]) for a, v in at.items()]
+            places = np.flatnonzero(np.all(inside, axis=0))
+            chosen = np.random.default_rng(0).permutation(places)[:count]
+            expected[name] = known.ravel()[chosen]
+            points[name] = np.zeros((len(chosen), len(order)))
+            for a, values in at.items():
+                points[name][:, order.index(a)] = values[chosen]
+            if not len(chosen) or not np.isfinite(expected[name]).all():
+                fault = "values that are not finite" if len(chosen) else "no values in the domain"
+                raise SolutionError(f"the reference of {name} has {fault}")
+        return Probe(points, expected)
+
+    def errors(self, values: Callable[[str, Array], Array]) -> dict[str, float]:
+        """Relative error of each field in the 2-norm; infinite where it is not finite.
+
+        Args:
+            values: ``values(field, points)`` gives the solution at points (n, d): (n,).
+        """
+        errors = {
+            name: Comparison({}, expected, values(name, self.points[name])).error
+            for name, expected in self.expected.items()
+        }
+        return {name: e if np.isfinite(e) else np.inf for name, e in errors.items()}
 
 
 def arguments_of(problem: Any) -> dict[str, tuple[str, ...]]:

@@ -29,6 +29,8 @@ class Record:
         stage: the optimizer at work, such as ``"LevenbergMarquardt"``.
         damping: the optimizer's damping or step length where it has one.
         trained: as `held_out`, but on the points trained on.
+        errors: field -> its relative L2 error at some of the known values; None where none are
+            known.
     """
 
     step: int
@@ -39,6 +41,7 @@ class Record:
     stage: str = ""
     damping: float | None = None
     trained: float | None = None
+    errors: Mapping[str, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -82,6 +85,13 @@ class History:
         return table
 
     @property
+    def errors(self) -> dict[str, NDArray[np.float64]]:
+        """Field -> its errors (n,), nan where not measured; empty where nothing is known."""
+        measured = [record.errors or {} for record in self.records]
+        names = dict.fromkeys(name for errors in measured for name in errors)
+        return {name: np.array([e.get(name, math.nan) for e in measured]) for name in names}
+
+    @property
     def stages(self) -> tuple[str, ...]:
         """The optimizers that were at work, each once, in the order of use."""
         return tuple(dict.fromkeys(record.stage for record in self.records if record.stage))
@@ -89,7 +99,9 @@ class History:
     def to_arrays(self) -> dict[str, NDArray[np.generic]]:
         """The history as plain arrays, for a file. The name of each stage is stored once."""
         arrays: dict[str, NDArray[np.generic]] = {name: self.column(name) for name in NUMBERS}
-        arrays["losses"] = self.losses
+        arrays["losses"], errors = self.losses, self.errors
+        arrays["errors"] = np.array([*errors.values()]).reshape(len(errors), len(self)).T
+        arrays["error_names"] = np.array([name.encode() for name in errors], dtype=np.bytes_)
         names = list(dict.fromkeys(record.stage for record in self.records))
         arrays["stage"] = np.array([names.index(record.stage) for record in self], dtype=np.int64)
         arrays["stage_names"] = np.array([name.encode() for name in names], dtype=np.bytes_)
@@ -102,27 +114,31 @@ class History:
         Raises:
             FileError: a column is missing or its length differs from the others.
         """
-        expected = (*NUMBERS, "losses", "stage", "stage_names")
+        expected = (*NUMBERS, "losses", "errors", "error_names", "stage", "stage_names")
         missing = [name for name in expected if name not in arrays]
         if missing:
             raise FileError(f"the history has no column {', '.join(missing)}")
-        lengths = {len(arrays[name]) for name in expected if name != "stage_names"}
+        lengths = {len(arrays[name]) for name in expected if not name.endswith("_names")}
         if len(lengths) > 1:
             raise FileError(f"the columns of the history differ in length: {sorted(lengths)}")
-        names = [bytes(name).decode() for name in arrays["stage_names"]]
-        columns = [arrays[name].tolist() for name in (*NUMBERS, "losses", "stage")]
-        return cls(tuple(_record(row, names) for row in zip(*columns, strict=True)))
+        stages, fields = (
+            [bytes(name).decode() for name in arrays[key]] for key in ("stage_names", "error_names")
+        )
+        columns = [arrays[name].tolist() for name in (*NUMBERS, "losses", "errors", "stage")]
+        return cls(tuple(_record(row, stages, fields) for row in zip(*columns, strict=True)))
 
 
-def _record(row: tuple, names: list[str]) -> Record:
-    step, seconds, loss, held_out, damping, trained, losses, stage = row
+def _record(row: tuple, stages: list[str], fields: list[str]) -> Record:
+    step, seconds, loss, held_out, damping, trained, losses, errors, stage = row
+    known = {n: e for n, e in zip(fields, errors, strict=True) if not math.isnan(e)}
     return Record(
         step=int(step),
         seconds=seconds,
         loss=loss,
         losses=tuple(losses),
         held_out=None if math.isnan(held_out) else held_out,
-        stage=names[stage],
+        stage=stages[stage],
         damping=None if math.isnan(damping) else damping,
         trained=None if math.isnan(trained) else trained,
+        errors=known or None,
     )

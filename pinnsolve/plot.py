@@ -300,6 +300,9 @@ def _draw_convergence(ax: Axes, solution: "Solution") -> None:
     if measured.any():
         marked = {"color": "black", "linestyle": ":", "marker": ".", "linewidth": 1.0}
         ax.plot(seconds[measured], held_out[measured], label="held-out residual (rms)", **marked)
+    for index, (name, errors) in enumerate(history.errors.items()):
+        colour = COLOURS[index % len(COLOURS)]
+        ax.plot(seconds, errors, color=colour, linewidth=2.2, label=_label(f"error of {name}"))
     for earlier, later in zip(history.records, history.records[1:], strict=False):
         if earlier.stage != later.stage:
             ax.axvline(later.seconds, color="grey", linewidth=0.8)

@@ -71,13 +71,15 @@ def forecast(first: Record, last: Record, limits: Limits) -> Forecast | None:
 
 
 def state_text(record: Record) -> str:
-    """Stage, step, loss, held-out residual, damping."""
+    """Stage, step, loss, held-out residual, damping, errors where they are known."""
+    errors = record.errors or {}
     parts = [
         record.stage,
         f"step {record.step}",
         f"loss {record.loss:.2e}",
         f"held-out {record.held_out:.1e}" if record.held_out is not None else "",
         f"damping {record.damping:.0e}" if record.damping is not None else "",
+        "error " + ", ".join(f"{name} {e:.1e}" for name, e in errors.items()) if errors else "",
     ]
     return "  ".join(part for part in parts if part)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from pinnsolve.comparison import Probe
 from pinnsolve.devices.base import AbstractDevice
 from pinnsolve.devices.reference import ReferenceDevice
 from pinnsolve.errors import PinnsolveError
@@ -42,6 +43,7 @@ def solve(
     callback: Callable[[Record], None] | None = None,
     checkpoint: str | Path | None = None,
     start: Solution | None = None,
+    reference: object = None,
 ) -> Solution:
     """Train networks until they solve the problem.
 
@@ -67,6 +69,9 @@ def solve(
             the time, and at the end; a run that finds it goes on from there, and its limits count
             from the first start.
         start: the first parameters are those of this solution, of a problem with the same network.
+        reference: known values, as for `Solution.error`. The error against some of them is noted in
+            every record of the history and shown; training neither sees it nor is slowed on its
+            clock.
 
     Training also stops when the held-out residual has not fallen for half of the time (and 30 s).
 
@@ -85,6 +90,7 @@ def solve(
     for name, limit in (("seconds", seconds), ("steps", steps), ("loss", loss)):
         if limit is not None and not limit > 0:
             raise PinnsolveError(f"{name} must be positive, not {limit}")
+    probe = None if reference is None else Probe.of(problem, reference)
     pipeline = compile_problem(problem, network, pick_device(device, precision, threads))
     size = pipeline.model.layout.size
     strategy = weights if isinstance(weights, AbstractWeights) else FixedWeights(weights or {})
@@ -100,6 +106,7 @@ def solve(
         callback,
         None if checkpoint is None else Path(checkpoint),
         None if start is None else first_parameters(pipeline.model.layout, start),
+        probe,
     )
     return training.run(Progress(training.names, enabled=progress, limits=training.limits))
 

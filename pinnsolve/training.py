@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from pinnsolve.checkpoint import Best, Run, load_run, save_run
+from pinnsolve.comparison import Probe
 from pinnsolve.devices.base import AbstractObjective, split_rows
 from pinnsolve.diagnosis import Evidence, Spread, diagnose, tangent
 from pinnsolve.diff.parameters import Array
@@ -49,11 +50,13 @@ class Training:
         callback: Callable[[Record], None] | None,
         checkpoint: Path | None,
         first: Array | None = None,
+        probe: Probe | None = None,
     ) -> None:
         self.pipeline, self.collocation, self.optimizer = pipeline, collocation, optimizer
         self.weights, self.start = weights, weights.first(pipeline.system)
         self.limits, self.callback, self.checkpoint = limits, callback, checkpoint
         self.first = first  # parameters, where they are not drawn
+        self.probe = probe
         self.residuals = pipeline.system.residuals
         self.names = tuple(residual.name for residual in self.residuals)
         self.held_out_sample = collocation.held_out()
@@ -102,7 +105,8 @@ class Training:
                 if redraw or self._look_is_due(run):
                     run = self._report(progress, run)
                 elif progress.is_due(run.seconds):
-                    progress.update(self._record(run, run.history[-1].losses))
+                    seen = run.history[-1]
+                    progress.update(replace(self._record(run, seen.losses), errors=seen.errors))
                 if redraw or self._weigh_is_due(run):
                     run = self._redraw(run) if redraw else self._weigh(run)
                     objective = self._objective(run.sample, run.weighting)
@@ -212,11 +216,29 @@ class Training:
         if self.weights.every > 0:
             objective = self.pipeline.executable.bind(run.sample.blocks)
             training = sum(self._losses(objective, run.sample, run.state.theta))
-        record = replace(self._record(run, losses), trained=float(np.sqrt(training)))
+        record = replace(
+            self._record(run, losses),
+            trained=float(np.sqrt(training)),
+            errors=self._errors(run.state.theta),
+        )
         best = run.best
         if np.isfinite(sum(losses)) and (best is None or sum(losses) < sum(best.record.losses)):
             best = Best(np.array(run.state.theta), record)
         return replace(run, history=run.history.append(record), best=best)
+
+    def _errors(self, theta: Array) -> dict[str, float] | None:
+        """Errors at known values; the clock of training stands still while they are measured."""
+        if self.probe is None:
+            return None
+        begun = time.perf_counter()
+        evaluator = self._evaluator(theta)
+        orders = (0,) * self.pipeline.system.dimension
+        errors = self.probe.errors(lambda name, at: evaluator.derivative(name, orders, at))
+        self.started += time.perf_counter() - begun
+        return errors
+
+    def _evaluator(self, theta: Array) -> FieldEvaluator:
+        return FieldEvaluator.of(self.pipeline.model, self.pipeline.system.dimension, theta)
 
     @staticmethod
     def _losses(objective: AbstractObjective, sample: Sample, theta: Array) -> tuple[float, ...]:
@@ -254,11 +276,7 @@ class Training:
     def _solution(self, run: Run, reason: str) -> Solution:
         model, system = self.pipeline.model, self.pipeline.system
         assert run.best is not None
-        kept, evaluator = (
-            run.best.record,
-            FieldEvaluator.of(model, system.dimension, run.best.theta),
-        )
-        seconds = self._seconds()
+        kept, seconds = run.best.record, self._seconds()
         with self.pipeline.executable.session():
             findings = diagnose(self._evidence(run))
         held_out = {
@@ -267,7 +285,7 @@ class Training:
         }
         return Solution(
             problem=self.pipeline.problem,
-            evaluator=evaluator,
+            evaluator=self._evaluator(run.best.theta),
             history=run.history,
             residual_names=self.names,
             points={
@@ -311,7 +329,7 @@ class Training:
 
     def _spreads(self, theta: Array) -> list[Spread]:
         """Of every field at held-out points."""
-        system, model = self.pipeline.system, self.pipeline.model
+        system = self.pipeline.system
         inside, outside = [], []
         for block, points in zip(system.blocks, self.held_out_sample.blocks, strict=True):
             places = points.sites[0][:SPREAD_POINTS]
@@ -321,10 +339,7 @@ class Training:
                 inside.append(late(system, places))
             else:
                 inside.append(places)
-        now, first = (
-            FieldEvaluator.of(model, system.dimension, values)
-            for values in (theta, self._untrained())
-        )
+        now, first = self._evaluator(theta), self._evaluator(self._untrained())
 
         def spread(evaluator: FieldEvaluator, field: str, places: list[Array]) -> float:
             if not places:

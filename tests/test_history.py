@@ -10,6 +10,8 @@ RECORDS = (
     Record(0, 0.0, 1.5, (1.0, 0.5), held_out=0.3, stage="Adam"),
     Record(1, 0.1, 1 / 3, (0.1, 1 / 3 - 0.1), stage="Adam"),
     Record(2, 0.25, 1e-300, (0.0, 1e-300), stage="Lévenberg", damping=1e-3),
+    Record(3, 0.5, 0.0, (0.0, 0.0), stage="Adam", errors={"v": math.inf, "pressure": 1 / 3}),
+    Record(4, 0.6, 0.0, (0.0, 0.0), stage="Adam", errors={"v": 1e-9}),
 )
 
 
@@ -21,9 +23,12 @@ def test_append_leaves_the_shorter_history_as_it_was() -> None:
 
 def test_columns() -> None:
     history = History(RECORDS)
-    assert history.column("step").tolist() == [0, 1, 2]
-    assert np.isnan(history.column("held_out")).tolist() == [False, True, True]
-    assert history.losses.shape == (3, 2)
+    assert history.column("step").tolist() == [0, 1, 2, 3, 4]
+    assert np.isnan(history.column("held_out")).tolist() == [False, True, True, True, True]
+    assert history.losses.shape == (5, 2)
+    assert list(history.errors) == ["v", "pressure"]
+    np.testing.assert_array_equal(history.errors["v"], [np.nan] * 3 + [np.inf, 1e-9])
+    np.testing.assert_array_equal(history.errors["pressure"], [np.nan] * 3 + [1 / 3, np.nan])
     assert history.losses[0].tolist() == [1.0, 0.5]
     assert history.stages == ("Adam", "Lévenberg")
     with pytest.raises(KeyError, match="no column 'error'"):
@@ -36,7 +41,7 @@ def test_the_number_of_equations_may_differ_between_records() -> None:
     assert losses[1].tolist() == [0.5, 0.5]
 
 
-@pytest.mark.parametrize("count", [0, 1, 3])
+@pytest.mark.parametrize("count", [0, 1, 3, 5])
 def test_arrays_bring_the_same_history_back(count: int) -> None:
     history = History(RECORDS[:count])
     assert History.from_arrays(history.to_arrays()) == history

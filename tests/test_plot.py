@@ -1,5 +1,6 @@
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -53,6 +54,16 @@ def test_convergence_shows_the_loss_of_every_equation_and_the_held_out_residual(
     np.testing.assert_array_equal(lines["u(1, t)"].get_ydata(), history.losses[:, 4])
     assert len(lines["held-out residual (rms)"].get_xdata()) == 6
     assert [text.get_text() for text in solution.plot()[1, 0].texts] == ["LevenbergMarquardt"]
+
+
+def test_convergence_shows_errors_where_they_are_known() -> None:
+    solution = string()
+    errors = 10.0 ** -np.arange(len(solution.history))
+    records = zip(solution.history, errors, strict=True)
+    known = History(tuple(replace(r, errors={"u": float(e)}) for r, e in records))
+    ax = replace(solution, history=known).plot()[1, 0]
+    lines = {line.get_label(): line for line in ax.get_lines()}
+    np.testing.assert_array_equal(lines["error of u"].get_ydata(), errors)
 
 
 def test_training_points_are_where_they_are() -> None:

@@ -1,4 +1,5 @@
 import io
+from dataclasses import replace
 
 import pytest
 
@@ -43,6 +44,14 @@ def test_a_terminal_shows_the_loss_of_every_equation() -> None:
     assert "ends: 40 steps in" in text
     assert "\x1b" in text
     assert text.rstrip().endswith("time budget (loss 1.00e-03)")
+
+
+def test_errors_are_shown_where_they_are_known() -> None:
+    output = io.StringIO()
+    progress = Progress(NAMES, output=output)
+    progress.update(replace(record(1, 0.0), errors={"u": 2.34e-5, "p": float("inf")}))
+    assert "error u 2.3e-05, p inf  0.0 s" in output.getvalue()
+    assert "error" not in train(io.StringIO())
 
 
 def test_the_live_block_ends_with_the_last_record() -> None:
