@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pinnsolve.errors import FileError
 
-NUMBERS = ("step", "seconds", "loss", "held_out", "damping", "trained")
+NUMBERS = ("step", "seconds", "loss", "held_out", "damping", "trained", "window")
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,7 @@ class Record:
         trained: as `held_out`, but on the points trained on.
         errors: field -> its relative L2 error at some of the known values; None where none are
             known.
+        window: the window of time, counted from 0; losses of different ones are no comparison.
     """
 
     step: int
@@ -42,6 +43,7 @@ class Record:
     damping: float | None = None
     trained: float | None = None
     errors: Mapping[str, float] | None = None
+    window: int = 0
 
 
 @dataclass(frozen=True)
@@ -129,7 +131,7 @@ class History:
 
 
 def _record(row: tuple, stages: list[str], fields: list[str]) -> Record:
-    step, seconds, loss, held_out, damping, trained, losses, errors, stage = row
+    step, seconds, loss, held_out, damping, trained, window, losses, errors, stage = row
     known = {n: e for n, e in zip(fields, errors, strict=True) if not math.isnan(e)}
     return Record(
         step=int(step),
@@ -141,4 +143,5 @@ def _record(row: tuple, stages: list[str], fields: list[str]) -> Record:
         damping=None if math.isnan(damping) else damping,
         trained=None if math.isnan(trained) else trained,
         errors=known or None,
+        window=int(window),
     )

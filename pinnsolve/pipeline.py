@@ -21,7 +21,7 @@ from pinnsolve.diff import functions as ops
 from pinnsolve.diff.evaluate import evaluate
 from pinnsolve.diff.export import graph_from_data, graph_to_data, stored_parameter
 from pinnsolve.diff.freeze import freeze
-from pinnsolve.diff.graph import Node, Shape, substitute, topological
+from pinnsolve.diff.graph import Node, Operand, Shape, substitute, topological
 from pinnsolve.diff.parameters import Array, Layout, Parameter, initialize
 from pinnsolve.diff.plan import BlockPlan, close, monomial, plan_block
 from pinnsolve.diff.residual import Approximator, field_channels, residual_nodes
@@ -256,16 +256,7 @@ class FieldEvaluator:
 
     def derivative(self, field: str, orders: tuple[int, ...], points: Array) -> Array:
         """One derivative of one field at points ``(n, d)``: ``(n,)``."""
-        group = next(fields for fields in self.graphs if field in fields)
-        output = self.graphs[group]
-        x = ops.input_points("site0", len(orders))
-        if not any(orders):
-            value: Node | None = ops.column(output, group.index(field))
-        else:
-            basis = close([monomial(orders)], len(orders))
-            approximator = Approximator(group, lambda _: output)
-            channels = field_channels(basis, approximator, x, {})
-            value = channels[field][basis.pivots.index(tuple(orders))]
+        value = self._graph(field, orders)
         if value is None:
             return np.zeros(len(points))
         leaves: dict[Any, Array] = dict(self.layout.views(self.theta))
@@ -274,6 +265,31 @@ class FieldEvaluator:
         return np.concatenate(
             [np.broadcast_to(v[:, 0], len(c)) for v, c in zip(values, chunks, strict=True)]
         )
+
+    def node(self, field: str, orders: tuple[int, ...], columns: Sequence[Operand]) -> Node:
+        """The same as a node ``(n, 1)``, its parameters constant, from nodes of the coordinates of
+        which one at least is at points."""
+        value = self._graph(field, orders)
+        like = next(c for c in columns if isinstance(c, Node) and c.points)
+        if value is None:
+            return ops.scale(0.0, like)
+        # A coordinate that is fixed is the same at all points.
+        place = ops.concatenate([c * ops.ones(like) for c in columns])
+        fixed: dict[Node, Node] = {ops.input_points("site0", len(orders)): place}
+        fixed |= {p.node: ops.constant(v) for p, v in self.layout.views(self.theta).items()}
+        return substitute({"value": value}, fixed)["value"]
+
+    def _graph(self, field: str, orders: tuple[int, ...]) -> Node | None:
+        """A derivative of a field at ``site0``; None where it is zero whatever the parameters."""
+        group = next(fields for fields in self.graphs if field in fields)
+        output = self.graphs[group]
+        if not any(orders):
+            return ops.column(output, group.index(field))
+        x = ops.input_points("site0", len(orders))
+        basis = close([monomial(orders)], len(orders))
+        approximator = Approximator(group, lambda _: output)
+        channels = field_channels(basis, approximator, x, {})
+        return channels[field][basis.pivots.index(tuple(orders))]
 
     def to_data(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """A header that JSON can hold, and the parameters by name."""

@@ -114,6 +114,7 @@ class Progress:
         names: the equations, in the order of `Record.losses`.
         enabled: False prints nothing at all.
         limits: what will end training.
+        title: what runs, before the state, where several runs follow each other.
         output: where to write; standard error by default, so that standard output stays the
             script's own.
 
@@ -130,9 +131,10 @@ class Progress:
         names: Sequence[str],
         enabled: bool = True,
         limits: Limits | None = None,
+        title: str = "",
         output: TextIO | None = None,
     ) -> None:
-        self.names = tuple(names)
+        self.names, self.title = tuple(names), f"{title}  " if title else ""
         self.enabled = enabled
         self.limits = limits or Limits()
         self.output = output
@@ -180,7 +182,7 @@ class Progress:
             self._live.stop()
             self._live = None
         self.enabled = False
-        self._print(stopped_text(self._last, reason))
+        self._print(self.title + stopped_text(self._last, reason))
 
     def _interval(self) -> float:
         if self._live is not None:
@@ -189,7 +191,7 @@ class Progress:
 
     def _draw(self, record: Record) -> None:
         ending = forecast(self._recent[0], record, self.limits) if self._recent else None
-        state, clock = state_text(record), clock_text(record, self.limits, ending)
+        state, clock = self.title + state_text(record), clock_text(record, self.limits, ending)
         if self._live is None:
             self._lines += 1
             self._print(f"{state}  {clock}")

@@ -17,6 +17,7 @@ from pinnsolve.errors import FileError, SolutionError
 from pinnsolve.history import History, Record
 from pinnsolve.pde.problem import Problem
 from pinnsolve.pde.tree import problem_from_data, problem_to_data
+from pinnsolve.piecewise import Piecewise
 from pinnsolve.solution_field import AbstractEvaluator, Array, SolutionField, nearest
 
 
@@ -133,14 +134,19 @@ class Solution:
         """The trained parameters by name, as `Cell.set_values` takes them: after
         ``network.set_values(solution.weights)`` the network is that of the solution, a function of
         coordinates scaled to [-1, 1]; a part of it can be frozen, and the next solve starts from
-        it. With a network for each of several fields names start with it, as ``u.cells.0.bias``.
+        it. With a network for each of several fields names start with it, as ``u.cells.0.bias``;
+        in windows of time, with the number of the window, as ``0/cells.0.bias``.
         """
         return self.evaluator.to_data()[1]
 
     @property
     def kept(self) -> Record | None:
-        """The record of the parameters kept: the smallest held-out residual, or else the last."""
-        measured = [record for record in self.history if record.held_out is not None]
+        """The record of the parameters kept: the smallest held-out residual, or else the last.
+
+        Of a solution in windows of time it is that of the last window.
+        """
+        last = max((record.window for record in self.history), default=0)
+        measured = [r for r in self.history if r.held_out is not None and r.window == last]
         if measured:
             return min(measured, key=lambda record: record.held_out or 0.0)
         return self.history[-1] if len(self.history) else None
@@ -278,6 +284,8 @@ def _evaluator_from_data(
 ) -> AbstractEvaluator:
     from pinnsolve.pipeline import FieldEvaluator
 
+    if "pieces" in header:
+        return Piecewise.from_data(header, arrays, FieldEvaluator.from_data)
     return FieldEvaluator.from_data(header, arrays)
 
 

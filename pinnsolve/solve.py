@@ -11,6 +11,7 @@ from pinnsolve.devices.base import AbstractDevice
 from pinnsolve.devices.reference import ReferenceDevice
 from pinnsolve.errors import PinnsolveError
 from pinnsolve.history import Record
+from pinnsolve.marching import march
 from pinnsolve.optim import Adam, LevenbergMarquardt, SSBroyden
 from pinnsolve.optim.base import AbstractOptimizer
 from pinnsolve.pde.problem import Problem
@@ -39,11 +40,12 @@ def solve(
     threads: int | None = None,
     seed: int = 0,
     weights: Mapping[str, float] | AbstractWeights | None = None,
-    progress: bool = True,
+    progress: bool | str = True,
     callback: Callable[[Record], None] | None = None,
     checkpoint: str | Path | None = None,
     start: Solution | None = None,
     reference: object = None,
+    windows: int | None = None,
 ) -> Solution:
     """Train networks until they solve the problem.
 
@@ -63,7 +65,7 @@ def solve(
         weights: name of a residual (see `Solution.residual_names`) -> factor on its mean square; by
             default 1 for equations, 100 for initial values and 10 for other conditions. Or a
             strategy that changes them, such as `GradientWeights()`.
-        progress: show a progress line.
+        progress: show a progress line; a text is its title.
         callback: called with every history record.
         checkpoint: a file that is written every 20 s, or less often if that took more than 1 % of
             the time, and at the end; a run that finds it goes on from there, and its limits count
@@ -72,6 +74,9 @@ def solve(
         reference: known values, as for `Solution.error`. The error against some of them is noted in
             every record of the history and shown; training neither sees it nor is slowed on its
             clock.
+        windows: cut the time into as many windows, solved one after the other: each starts with the
+            values and parameters of the one before. They share `seconds` and `steps`, what one
+            leaves goes to the later ones, and each has a checkpoint: run.h5 becomes run-1.h5, ...
 
     Training also stops when the held-out residual has not fallen for half of the time (and 30 s).
 
@@ -87,9 +92,13 @@ def solve(
     >>> abs(float(solution.u(1.0)) - 0.36787944) < 1e-4
     True
     """
+    options = dict(locals())  # all arguments, before anything else has a name
     for name, limit in (("seconds", seconds), ("steps", steps), ("loss", loss)):
         if limit is not None and not limit > 0:
             raise PinnsolveError(f"{name} must be positive, not {limit}")
+    if windows is not None:
+        del options["problem"], options["windows"]
+        return march(problem, windows, options, solve)
     probe = None if reference is None else Probe.of(problem, reference)
     pipeline = compile_problem(problem, network, pick_device(device, precision, threads))
     size = pipeline.model.layout.size
@@ -108,7 +117,12 @@ def solve(
         None if start is None else first_parameters(pipeline.model.layout, start),
         probe,
     )
-    return training.run(Progress(training.names, enabled=progress, limits=training.limits))
+    return training.run(_progress(training, progress))
+
+
+def _progress(training: Training, progress: bool | str) -> Progress:
+    title = progress if isinstance(progress, str) else ""
+    return Progress(training.names, bool(progress), training.limits, title)
 
 
 def pick_device(

@@ -33,6 +33,7 @@ from pinnsolve.weights import FixedWeights
 
 CHECKPOINT_SECONDS, CHECKPOINT_SHARE = 20.0, 0.01  # between two, and of the time at most
 DENSE, SPREAD_POINTS = 1500, 1000  # parameters, points a set, up to which a diagnosis looks
+INTERRUPTED = "interrupted"  # why a run ended on Ctrl-C
 FEW = 8  # points that have no standard deviation to speak of
 STALLED_SECONDS, STALLED_SHARE = 30.0, 0.5
 
@@ -64,7 +65,7 @@ class Training:
         self.started = 0.0  # on the clock from which compilation is taken out
 
     def run(self, progress: Progress) -> Solution:
-        reason = "interrupted"
+        reason = INTERRUPTED
         progress.start()
         try:
             with self.pipeline.executable.session():
@@ -119,7 +120,7 @@ class Training:
             if run.history[-1].step != run.step:
                 run = self._report(progress, run)
         except KeyboardInterrupt:
-            reason = "interrupted"
+            reason = INTERRUPTED
             if run.history[-1].step != run.step:
                 run = self._look(run)
         return run, reason

@@ -12,6 +12,7 @@ import numpy as np
 
 from pinnsolve.diff.parameters import Array, Layout
 from pinnsolve.errors import NetworkError, PinnsolveError
+from pinnsolve.piecewise import Piecewise
 from pinnsolve.solution import Solution
 
 
@@ -21,11 +22,16 @@ def first_parameters(layout: Layout, start: Solution) -> Array:
     The domain may differ: networks see coordinates that are scaled to [-1, 1].
 
     Raises:
-        PinnsolveError: `start` is no solution.
+        PinnsolveError: `start` is no solution, or one in windows of time.
         NetworkError: its parameters have other names or shapes, with the first difference.
     """
     if not isinstance(start, Solution):
         raise PinnsolveError(f"start= takes a Solution, not {type(start).__name__}")
+    if isinstance(start.evaluator, Piecewise):
+        count = len(start.evaluator.pieces)
+        raise PinnsolveError(
+            f"the solution to start from has {count} windows; give windows={count}"
+        )
     known = start.weights
     wanted = dict(zip(layout.names, layout.shapes, strict=True))
     if {name: value.shape for name, value in known.items()} != wanted:

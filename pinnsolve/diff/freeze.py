@@ -14,6 +14,7 @@ import sympy
 from pinnsolve.diff import functions as ops
 from pinnsolve.diff.graph import Node, Operand
 from pinnsolve.errors import GraphError
+from pinnsolve.pde.known import Known
 
 _FUNCTIONS = {
     sympy.sin: ops.sin,
@@ -73,6 +74,9 @@ def _freeze(expression: Any, symbols: Mapping[Any, Node]) -> Operand:
         assert total is not None
         trivial = numeric == (0 if expression.is_Add else 1)
         return total if trivial else join(number(numeric), total)
+    if isinstance(expression, Known):
+        columns = [_freeze(argument, symbols) for argument in expression.args]
+        return expression.source.node(expression.field, expression.orders, columns)
     if expression.func in _FUNCTIONS and len(expression.args) == 1:
         return _FUNCTIONS[expression.func](_freeze(expression.args[0], symbols))
     if isinstance(expression, sympy.Max | sympy.Min):

@@ -17,7 +17,7 @@ from pinnsolve.pde.problem import Problem
 from pinnsolve.pde.text import text
 from pinnsolve.pde.unknowns import Unknown
 
-__all__ = ["Block", "Jet", "Residual", "System", "is_linear", "normalize"]
+__all__ = ["Block", "Jet", "Residual", "System", "is_linear", "labels", "normalize"]
 
 _LABEL = 40  # characters of a label, so that reports have columns
 
@@ -129,6 +129,12 @@ def normalize(problem: Problem) -> System:
     blocks = tuple(Block(free[sites], sites, tuple(group)) for sites, group in places.items())
     names = tuple(f.name for f in problem.fields)
     return System(problem.coordinates, problem.intervals, names, blocks, problem.unknowns)
+
+
+def labels(problem: Problem) -> tuple[str, ...]:
+    """The name of the residual of each equation of the problem, in the order of the equations."""
+    parts = [classify(e, problem.coordinates, problem.intervals) for e in problem.equations]
+    return tuple(label for label, _ in _labelled(parts))
 
 
 def is_linear(system: System) -> bool:

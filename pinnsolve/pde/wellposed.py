@@ -151,12 +151,12 @@ def _check_initial(
 ) -> None:
     """A field of order m in time needs m conditions at fixed times (the first or not)."""
     slices = [c for c in others if any(c.fixed(s) == (axis,) for s in range(len(c.sites)))]
-    if len(fields) > 1 and len(slices) >= sum(max(_evolved(c, axis).values()) for c in interior):
+    if len(fields) > 1 and len(slices) >= sum(max(evolved(c, axis).values()) for c in interior):
         return  # conditions on one field may stand for those on another
     intervals = [interval for _, interval in domain]
     for target in fields:
         mine = [c for c in slices if target.name in c.fields]
-        order = max(_evolved(c, axis).get(target.name, 0) for c in interior)
+        order = max(evolved(c, axis).get(target.name, 0) for c in interior)
         given = {(c.sites, c.order(target.name, axis)) for c in mine}
         if len(given) >= order or any(periodic_axis(c, intervals) == axis for c in mine):
             continue
@@ -167,12 +167,12 @@ def _check_initial(
             "PS-E009",
             f"{target.name} is of order {order} in {time} and needs {order} initial "
             f"condition{'s' if order > 1 else ''}, but has {len(given)}",
-            next(c.source for c in interior if _evolved(c, axis).get(target.name) == order),
+            next(c.source for c in interior if evolved(c, axis).get(target.name) == order),
             f"add Eq({wanted}, ...)",
         )
 
 
-def _evolved(condition: Condition, axis: int) -> dict[str, int]:
+def evolved(condition: Condition, axis: int) -> dict[str, int]:
     """Orders in time of the fields that an equation evolves.
 
     Those are the fields differentiated in time alone (T, not u, in `T.dt + u.dxt = T.dxx`), or, if

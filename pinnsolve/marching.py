@@ -1,0 +1,270 @@
+"""Time marching: windows of time are solved one after the other, each started by the one before.
+
+A window is an ordinary problem, with the solution of the window before as its initial values, and
+an ordinary run that starts with the parameters of that solution. Invariant: a window depends on its
+own arguments and on the window before, so a killed march resumes exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pinnsolve.diagnosis import CONVERGED, Finding
+from pinnsolve.errors import PinnsolveError
+from pinnsolve.history import History, Record
+from pinnsolve.pde.known import known
+from pinnsolve.pde.problem import Problem
+from pinnsolve.pde.system import labels
+from pinnsolve.pde.windows import Window, Windows
+from pinnsolve.piecewise import Piecewise
+from pinnsolve.pipeline import FieldEvaluator
+from pinnsolve.solution import Solution
+from pinnsolve.training import INTERRUPTED
+from pinnsolve.weighting import AbstractWeights
+
+JUMP_POINTS = 1000
+
+
+@dataclass(frozen=True)
+class Part:
+    """A window that was trained; `jump` is by how much it starts off the end of the one before."""
+
+    window: Window
+    solution: Solution
+    jump: float = 0.0
+
+    @property
+    def row(self) -> str:
+        """A line of the report."""
+        kept = self.solution.kept
+        held_out = kept.held_out if kept and kept.held_out is not None else np.nan
+        return (
+            f"jump {self.jump:.1e}, held-out residual {held_out:.1e}, {self.solution.steps} steps, "
+            f"{self.solution.seconds:.1f} s; {self.solution.stop_reason}"
+        )
+
+
+def march(
+    problem: Problem, count: int, options: Mapping[str, Any], solve: Callable[..., Solution]
+) -> Solution:
+    """Solve a problem in windows.
+
+    Args:
+        problem: with a time.
+        count: of windows.
+        options: those of `solve`, for all windows together.
+        solve: solves one window.
+
+    Raises:
+        PinnsolveError: the problem cannot be cut.
+    """
+    windows = Windows(problem, count)
+    parts: list[Part] = []
+    try:
+        for number in range(count):
+            before = parts[-1].solution if parts else None
+            window = windows.window(number, before and _fields(before))
+            chosen = _options(options, windows, number, window, parts)
+            solution = solve(window.problem, **chosen)
+            jump = _jump(windows, number, before, solution) if before else 0.0
+            parts.append(Part(window, solution, jump))
+            if solution.stop_reason == INTERRUPTED:
+                break
+    except KeyboardInterrupt:
+        if not parts:
+            raise
+    return _joined(windows, parts)
+
+
+def _fields(solution: Solution) -> dict[str, Any]:
+    """Each field as a known function."""
+    size = len(solution.coordinates)
+    assert isinstance(solution.evaluator, FieldEvaluator)
+    return {f: known(f"{f}_before", solution.evaluator, f, size) for f in solution.fields}
+
+
+def _options(
+    options: Mapping[str, Any],
+    windows: Windows,
+    number: int,
+    window: Window,
+    parts: Sequence[Part],
+) -> dict[str, Any]:
+    """What one window is solved with: its share of what is left, and its start."""
+    left = windows.count - number
+    taken = [part.solution.history[-1] for part in parts]
+    seconds, steps = options["seconds"], options["steps"]
+    if seconds is not None:
+        # By the records, which a resumed run has from its file, and not by the clock.
+        rest = (seconds - sum(record.seconds for record in taken)) / left
+        seconds = max(float(f"{rest:.3g}"), 1e-3)
+    if steps is not None:
+        steps = max((steps - sum(record.step for record in taken)) // left, 1)
+    path, progress, callback = options["checkpoint"], options["progress"], options["callback"]
+    named = None if path is None else Path(path).with_stem(f"{Path(path).stem}-{number + 1}")
+
+    def shifted(record: Record) -> None:
+        callback(_shifted(record, number, taken))
+
+    return {
+        **options,
+        "seconds": seconds,
+        "steps": steps,
+        "start": _start(options["start"], windows.count, number, parts),
+        "weights": _weights(options["weights"], windows.problem, window),
+        "checkpoint": named,
+        "progress": f"window {number + 1}/{windows.count}" if progress else False,
+        "callback": None if callback is None else shifted,
+    }
+
+
+def _start(
+    start: Solution | None, count: int, number: int, parts: Sequence[Part]
+) -> Solution | None:
+    """A solution in as many windows starts each of them; another one, the first only."""
+    pieces = getattr(getattr(start, "evaluator", None), "pieces", ())
+    if start is not None and pieces:
+        if len(pieces) != count:
+            raise PinnsolveError(
+                f"windows={count}, but the solution to start from has {len(pieces)}: give as many"
+            )
+        return replace(start, evaluator=pieces[number])
+    return parts[-1].solution if parts else start
+
+
+def _weights(weights: Any, problem: Problem, window: Window) -> Any:
+    """The same weights by the names that residuals have in the window."""
+    named = weights.start if isinstance(weights, AbstractWeights) else weights or {}
+    here = {name: named[label] for name, label in window.labels.items() if label in named}
+    # What no equation is called stays, so that it is refused.
+    unknown = {name: w for name, w in named.items() if name not in labels(problem)}
+    if isinstance(weights, AbstractWeights):
+        return replace(weights, start=unknown | here)
+    return unknown | here
+
+
+def _jump(windows: Windows, number: int, before: Solution, after: Solution) -> float:
+    """The largest relative difference, in the 2-norm, of a field between two windows."""
+    problem, axis = windows.problem, windows.axis
+    low, high = np.array(problem.intervals).T
+    points = np.random.default_rng(0).uniform(low, high, (JUMP_POINTS, len(low)))
+    points[:, axis] = windows.ends[number]
+    jumps = [0.0]
+    for name, order in windows.starts:
+        orders = tuple(order * (k == axis) for k in range(len(low)))
+        old, new = (s.evaluator.derivative(name, orders, points) for s in (before, after))
+        size = float(np.linalg.norm(old)) or 1.0
+        jumps.append(float(np.linalg.norm(new - old)) / size)
+    return max(jumps)
+
+
+def _shifted(record: Record, number: int, before: Sequence[Record]) -> Record:
+    """A record of a window as one of the whole march."""
+    return replace(
+        record,
+        step=record.step + sum(last.step for last in before),
+        seconds=record.seconds + sum(last.seconds for last in before),
+        window=number,
+    )
+
+
+def _joined(windows: Windows, parts: Sequence[Part]) -> Solution:
+    """One solution of the whole."""
+    first, last = parts[0].solution, parts[-1].solution
+    done = len(parts) == windows.count and last.stop_reason != INTERRUPTED
+    names = tuple(
+        dict.fromkeys(_whole(part, name) for part in parts for name in part.window.labels)
+    )
+    trained = {_whole(part, name) for part in parts for name in part.solution.residual_names}
+    names = tuple(name for name in names if name in trained)
+    ends = windows.ends[: len(parts) + 1]
+    reached = f"window {len(parts)} of {windows.count}"
+    return replace(
+        first,
+        problem=windows.problem,
+        evaluator=Piecewise(
+            windows.axis,
+            ends,
+            tuple(part.solution.evaluator for part in parts),
+            len(parts) == windows.count,
+        ),
+        history=_history(parts, names),
+        residual_names=names,
+        points=_points(parts),
+        held_out=_held_out(parts, names),
+        seconds=sum(part.solution.seconds for part in parts),
+        compile_seconds=sum(part.solution.compile_seconds for part in parts),
+        network=f"{first.network}, in each window",
+        network_size=sum(part.solution.network_size for part in parts),
+        steps=sum(part.solution.steps for part in parts),
+        optimizer=" >> ".join(dict.fromkeys(p.solution.optimizer for p in parts)),
+        stop_reason=f"{windows.count} windows done" if done else f"{INTERRUPTED} in {reached}",
+        findings=_findings(windows, parts),
+        details={
+            **first.details,
+            **{
+                f"{low:.4g} <= {windows.problem.time} <= {high:.4g}": part.row
+                for (low, high), part in zip(pairwise(ends), parts, strict=True)
+            },
+        },
+    )
+
+
+def _whole(part: Part, name: str) -> str:
+    return part.window.labels[name]
+
+
+def _history(parts: Sequence[Part], names: Sequence[str]) -> History:
+    """All records, with a loss for each name; nan where a window has no such equation."""
+    records: list[Record] = []
+    ends: list[Record] = []
+    for number, part in enumerate(parts):
+        place = [names.index(_whole(part, name)) for name in part.solution.residual_names]
+        for record in part.solution.history:
+            losses = np.full(len(names), np.nan)
+            losses[place] = record.losses
+            records.append(replace(_shifted(record, number, ends), losses=tuple(losses.tolist())))
+        ends.append(part.solution.history[-1])
+    return History(tuple(records))
+
+
+def _held_out(parts: Sequence[Part], names: Sequence[str]) -> dict[str, float]:
+    """Root mean square over the windows that have the equation."""
+    found: dict[str, list[float]] = {name: [] for name in names}
+    for part in parts:
+        for name, value in part.solution.held_out.items():
+            found[_whole(part, name)].append(value)
+    return {name: float(np.sqrt(np.mean(np.square(v)))) for name, v in found.items()}
+
+
+def _points(parts: Sequence[Part]) -> dict[str, np.ndarray[Any, Any]]:
+    found: dict[str, list[np.ndarray[Any, Any]]] = {}
+    for part in parts:
+        for label, points in part.solution.points.items():
+            found.setdefault(label, []).append(points)
+    return {label: np.concatenate(arrays) for label, arrays in found.items()}
+
+
+def _findings(windows: Windows, parts: Sequence[Part]) -> tuple[Finding, ...]:
+    """Those of windows that have not converged, by the first residual of the first of them: the
+    others start with parameters that leave little to do."""
+    found: list[Finding] = []
+    wanted = CONVERGED * (parts[0].solution.history[0].held_out or 0.0)
+    for number, part in enumerate(parts, 1):
+        kept = part.solution.kept
+        if kept is None or kept.held_out is None or kept.held_out > wanted:
+            found += [
+                replace(finding, name=f"window {number}: {finding.name}")
+                for finding in part.solution.findings
+            ]
+    if len(parts) < windows.count:
+        until = f"{windows.problem.time} = {windows.ends[len(parts)]:g}"
+        advice = "there are no values after it; a run with a checkpoint goes on from there"
+        found.append(Finding("unfinished", f"windows end at {until}", advice))
+    return tuple(found)

@@ -1,0 +1,79 @@
+"""Fields in windows of time: each window has a network of its own.
+
+Invariant: at every time one window gives values and derivatives; an end belongs to the window that
+ends there. Nothing is known after the last window.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pinnsolve.errors import FileError
+from pinnsolve.solution_field import AbstractEvaluator, Array, Arrays
+
+
+@dataclass(frozen=True, eq=False)
+class Piecewise:
+    """Evaluators, one a window.
+
+    Attributes:
+        axis: position of the time among the coordinates.
+        ends: of the windows, one more than there are pieces.
+        pieces: in the order of time.
+        whole: whether the last window ends where the problem does. If not, values after it are nan;
+            if so, they are an extrapolation, like those outside of any domain.
+    """
+
+    axis: int
+    ends: tuple[float, ...]
+    pieces: tuple[AbstractEvaluator, ...]
+    whole: bool = True
+
+    def derivative(self, field: str, orders: tuple[int, ...], points: Array) -> Array:
+        """One derivative of one field at points ``(n, d)``, in any order of times: ``(n,)``."""
+        times = points[:, self.axis]
+        window = np.searchsorted(self.ends[1:-1], times, side="left")
+        values = np.empty(len(points))
+        for number in np.unique(window):
+            inside = window == number
+            values[inside] = self.pieces[number].derivative(field, orders, points[inside])
+        if not self.whole:
+            values[times > self.ends[-1]] = np.nan
+        return values
+
+    def to_data(self) -> tuple[dict[str, Any], Arrays]:
+        """A header that JSON can hold, and the parameters by number of the window and name."""
+        headers, arrays = zip(*(piece.to_data() for piece in self.pieces), strict=True)
+        header = {
+            "axis": self.axis,
+            "ends": list(self.ends),
+            "whole": self.whole,
+            "pieces": list(headers),
+        }
+        named = enumerate(arrays)
+        return header, {f"{k}/{name}": array for k, part in named for name, array in part.items()}
+
+    @staticmethod
+    def from_data(
+        header: Mapping[str, Any],
+        arrays: Mapping[str, Array],
+        piece: Callable[[Any, Arrays], AbstractEvaluator],
+    ) -> Piecewise:
+        """The inverse of `to_data`; `piece` is that of one window. FileError for other data."""
+        try:
+            parts: list[Arrays] = [{} for _ in header["pieces"]]
+            for name, array in arrays.items():
+                number, _, rest = name.partition("/")
+                parts[int(number)][rest] = array
+            pieces = [piece(h, part) for h, part in zip(header["pieces"], parts, strict=True)]
+            ends = tuple(map(float, header["ends"]))
+            axis, whole = int(header["axis"]), bool(header["whole"])
+        except (KeyError, IndexError, TypeError, ValueError) as error:
+            raise FileError(f"the windows in the file are damaged: {error}") from error
+        if len(ends) != len(pieces) + 1:
+            raise FileError(f"the file has {len(ends)} ends for {len(pieces)} windows")
+        return Piecewise(axis, ends, tuple(pieces), whole)
