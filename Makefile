@@ -22,7 +22,7 @@ format: $(INSTALLED)
 	$(BIN)/ruff check --fix .
 
 accuracy: $(INSTALLED)
-	$(BIN)/python -m pytest -m slow -v
+	$(BIN)/python -m benchmarks.accuracy
 
 bench: $(INSTALLED)-bench
 	set -e; for name in $(BENCHMARKS); do echo "== $$name"; $(BIN)/python -m benchmarks.$$name; done

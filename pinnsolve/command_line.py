@@ -7,6 +7,7 @@ that it prints or writes is here.
 import argparse
 import inspect
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -80,12 +81,15 @@ def run(
         print(f"{field}: relative L2 error {error:.2e} against {known.source} {own}")
     print(f"wrote {file} and {figure}")
     if options.json:
-        print(json.dumps(record(name, solution, errors)))
+        print(json.dumps(record(name, solution, known, errors)))
     return solution
 
 
-def record(name: str, solution: Solution, errors: Mapping[str, float]) -> dict[str, Any]:
-    """What `--json` prints: one flat object a run."""
+def record(
+    name: str, solution: Solution, known: AbstractReference, errors: Mapping[str, float]
+) -> dict[str, Any]:
+    """What `--json` prints: one object a run, with the errors over time as "curve"."""
+    history = solution.history
     return {
         "problem": name,
         "errors": {field: float(error) for field, error in errors.items()},
@@ -96,7 +100,23 @@ def record(name: str, solution: Solution, errors: Mapping[str, float]) -> dict[s
         "optimizer": solution.optimizer,
         "stop_reason": solution.stop_reason,
         "seed": solution.seed,
+        "findings": [str(finding) for finding in solution.findings],
+        "reference": known.source,
+        "reference_error": known.error,
+        "curve": {
+            "seconds": [_rounded(value) for value in history.column("seconds")],
+            "window": [record.window for record in history],
+            "errors": {
+                field: [_rounded(value) for value in column]
+                for field, column in history.errors.items()
+            },
+        },
     }
+
+
+def _rounded(value: float) -> float | None:
+    """Four digits of a number; None where it is not finite, for which JSON has no word."""
+    return float(f"{value:.4g}") if math.isfinite(value) else None
 
 
 def _parser(name: str, module: object, seconds: float | None) -> argparse.ArgumentParser:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from pinnsolve.command_line import run
+from pinnsolve.history import History, Record
 
 KNOWN: Any = SimpleNamespace(axes={}, values={}, error=2e-13, source="a formula")
 
@@ -25,6 +26,8 @@ def solution_of(calls: dict[str, Any]) -> Any:
         optimizer="LevenbergMarquardt",
         stop_reason="training time is spent",
         seed=calls["seed"],
+        findings=(),
+        history=History((Record(0, 0.0, 1.0, errors={"u": 1 / 3}), Record(9, 1.5, 1.0))),
     )
 
 
@@ -57,6 +60,10 @@ def test_json_is_the_last_line_and_files_are_written(
         "optimizer": "LevenbergMarquardt",
         "stop_reason": "training time is spent",
         "seed": 2,
+        "findings": [],
+        "reference": "a formula",
+        "reference_error": 2e-13,
+        "curve": {"seconds": [0.0, 1.5], "window": [0, 0], "errors": {"u": [0.3333, None]}},
     }
     assert lines[0] == "the report"
     assert "u: relative L2 error 1.50e-06 against a formula (itself 2e-13)" in lines

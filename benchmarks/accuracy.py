@@ -1,0 +1,244 @@
+"""The accuracy of every problem of the gallery: seeds 0, 1 and 2, one core a run.
+
+    python -m benchmarks.accuracy [--budget 0.1] [--only burgers heat] [--processes 2]
+
+Each run is a process of its own, as a user would start it, and one JSON file under the folder; what
+has its file, for the same time and the same text of the problem, is not run again. Then the table
+of docs/accuracy.md and its figure are written. `--budget` multiplies all times.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import os
+import signal
+import statistics
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.curves import Curve, Panel, draw
+from benchmarks.measure import table, text
+from benchmarks.runs import ROOT, Job, insert, records, run_all
+
+SEEDS = (0, 1, 2)
+MARGIN = 900.0  # seconds that a run may take beside its training
+PANELS = 12  # in one figure
+
+Record = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of the table.
+
+    Attributes:
+        title: of the problem.
+        file: its file in problems/, without suffix.
+        seconds: training time.
+        first, goal: errors to reach.
+        best: the smallest error published, None where none was found.
+        source: where it is from, and the hardware.
+        fields: those that count, of which the worst is compared; all by default. The error of a
+            vector of fields is not larger than that of its worst.
+    """
+
+    title: str
+    file: str
+    seconds: float
+    first: float
+    goal: float
+    best: float | None = None
+    source: str = ""
+    fields: tuple[str, ...] = ()
+
+
+KIYANI = "Kiyani et al., arXiv 2501.16371, GPU"
+WEBB = "Webb et al., arXiv 2607.02194, H100"
+DANGEL = "Dangel et al., arXiv 2405.15603, RTX 6000"
+GUZMAN = "Guzmán-Cordero et al., arXiv 2505.12149, GPU"
+JAXPI = "jaxpi, arXiv 2308.08468, GPU"
+
+ROWS = (
+    Row("Burgers, nu = 0.01/pi", "burgers", 1800, 1e-6, 1e-8, 1.62e-8, f"{KIYANI}, 2,878 s"),
+    Row("Allen-Cahn, D = 1e-4, k = 5", "allen_cahn", 1800, 1e-5, 5e-7, 9.4e-7, KIYANI),
+    Row("Korteweg-de Vries, 0.0025", "kdv", 900, 1e-5, 1e-8),
+    Row(
+        "Helmholtz, (1, 4)", "helmholtz", 900, 1e-7, 1e-9, 2e-9,
+        "Jnini et al., arXiv 2604.05230, GPU, 540 s",
+    ),
+    Row("Helmholtz, (6, 6)", "helmholtz_6_6", 900, 1e-5, 1e-8),
+    Row("wave, two frequencies", "wave", 900, 1e-5, 1e-9, 1.2e-15, f"{WEBB}, 635 s"),
+    Row("advection, speed 80", "advection", 900, 1e-4, 1e-7, 6.9e-4, JAXPI),
+    Row("advection, speed 100", "advection_100", 900, 1e-4, 1e-7),
+    Row("Poisson, 2D", "poisson", 300, 1e-8, 1e-10, 6.1e-8, DANGEL),
+    Row("heat, 1D", "heat", 300, 1e-8, 1e-10, 2.8e-8, DANGEL),
+    Row("Kovasznay flow, Re = 40", "kovasznay", 900, 1e-7, 1e-9),
+    Row(
+        "Taylor-Green vortex, nu = 0.01", "taylor_green", 900, 1e-6, 1e-8, 2e-2, "MindFlow, Ascend"
+    ),
+    Row("Beltrami flow, 3D and time", "beltrami", 900, 1e-4, 1e-6),
+    Row("biharmonic plate", "biharmonic", 900, 1e-6, 1e-9),
+)  # fmt: skip
+
+
+def jobs(rows: Sequence[Row], budget: float, folder: Path, problems: Path) -> list[Job]:
+    """All rows with the first seed, then with the next, so that a table is there early."""
+    return [
+        _job(row, seed, row.seconds * budget, folder, problems) for seed in SEEDS for row in rows
+    ]
+
+
+def _job(row: Row, seed: int, seconds: float, folder: Path, problems: Path) -> Job:
+    name = f"{row.file}-{seconds:g}s-{seed}"
+    path = problems / f"{row.file}.py"
+    options = ["--json", "--seed", str(seed), "--seconds", f"{seconds:g}"]
+    key = {"problem": row.file, "seed": seed, "allowed": seconds, "text": text_hash(path)}
+    command = [str(path), *options, "--output", str(folder.resolve() / name)]
+    return Job(name, command, key, 2 * seconds + MARGIN)
+
+
+def text_hash(path: Path) -> str:
+    """Of a problem file and of the problem files that it imports from `problems`; how references
+    are computed does not change a run."""
+    source = path.read_text()
+    names = [
+        alias.name
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.ImportFrom) and node.module == "problems"
+        for alias in node.names
+    ]
+    whole = source + "".join(text_hash(path.with_name(f"{name}.py")) for name in sorted(names))
+    return sha256(whole.encode()).hexdigest()[:16]
+
+
+def overview(rows: Sequence[Row], found: Sequence[Record]) -> str:
+    """The table, in markdown, of the rows that have records."""
+    header = [
+        "problem", "error, worst seed", "first target", "goal", "s to first target", "seconds",
+        "steps",
+        "parameters", "reference (its error)", "best published",
+    ]  # fmt: skip
+    lines = [
+        _line(row, here)
+        for row in rows
+        if (here := [record for record in found if record["problem"] == row.file])
+    ]
+    return f"{table(header, lines)}\n\n{_measured_on(found)}"
+
+
+def _line(row: Row, found: Sequence[Record]) -> list[str]:
+    done = [r for r in found if "crash" not in r]
+    crashed = ", ".join(f"seed {r['seed']} crashed" for r in found if "crash" in r)
+    best = "-" if row.best is None else f"{row.best:.1e} ({row.source})"
+    if not done:
+        return [row.title, crashed, *[f"{target:.0e}" for target in (row.first, row.goal)],
+                *["-"] * 5, best]  # fmt: skip
+    fields = {name: max(_value(r["errors"][name]) for r in done) for name in done[0]["errors"]}
+    worst = max(_merit(row, r["errors"]) for r in done)
+    few = f"seeds {', '.join(str(r['seed']) for r in done)} only" if len(done) < len(SEEDS) else ""
+    told = ", ".join(f"{name} {error:.1e}" for name, error in fields.items())
+    times = [reached(row, r["curve"], row.first) for r in done]
+    middle = {
+        key: statistics.median(r[key] for r in done) for key in ("seconds", "steps", "parameters")
+    }
+    return [
+        row.title,
+        "; ".join(filter(None, [told, few, crashed])),
+        *(f"{t:.0e} {'met' if worst <= t else 'missed'}" for t in (row.first, row.goal)),
+        "-" if None in times else f"{max(t for t in times if t is not None):.0f}",
+        text(middle["seconds"], ".0f"),
+        *(f"{middle[key]:,.0f}" for key in ("steps", "parameters")),
+        f"{done[0]['reference']} ({done[0]['reference_error']:.0e})",
+        best,
+    ]
+
+
+def _merit(row: Row, errors: Mapping[str, float]) -> float:
+    return max(_value(errors[name]) for name in row.fields or errors)
+
+
+def _value(error: float | None) -> float:
+    """Infinite where an error is not finite."""
+    return np.inf if error is None or np.isnan(error) else error
+
+
+def merits(row: Row, curve: Mapping[str, Any]) -> list[float]:
+    """The error that counts at each time of a curve."""
+    errors = [curve["errors"][name] for name in row.fields or curve["errors"]]
+    return [max(map(_value, look)) for look in zip(*errors, strict=True)]
+
+
+def reached(row: Row, curve: Mapping[str, Any], target: float) -> float | None:
+    """When the error that counts was first at most `target`, of windows in the last one; None when
+    it never was."""
+    looks = zip(curve["seconds"], curve["window"], merits(row, curve), strict=True)
+    last = max(curve["window"])
+    return next((s for s, window, error in looks if window == last and error <= target), None)
+
+
+def _measured_on(found: Sequence[Record]) -> str:
+    """Where the numbers are from, all of it."""
+    machines = {f"{r['machine']['processor']}, one core a run" for r in found}
+    versions = {r["version"] for r in found}
+    return f"Measured on {'; '.join(sorted(machines))}. pinnsolve {', '.join(sorted(versions))}."
+
+
+def panels(rows: Sequence[Row], found: Sequence[Record]) -> list[Panel]:
+    """Errors over time of each row with a run: a curve a seed, and what is to be reached."""
+    drawn = []
+    for row in rows:
+        done = [r for r in found if r["problem"] == row.file and "crash" not in r]
+        curves = [
+            Curve(f"seed {r['seed']}", r["curve"]["seconds"], merits(row, r["curve"])) for r in done
+        ]
+        levels = {"first target": row.first, "goal": row.goal}
+        if row.best is not None:
+            levels["best published"] = row.best
+        if curves:
+            drawn.append(Panel(row.title, curves, levels))
+    return drawn
+
+
+def publish(rows: Sequence[Row], found: Sequence[Record], docs: Path) -> None:
+    """Write the table between its markers in accuracy.md, and the figures beside it."""
+    insert(docs / "accuracy.md", "table", overview(rows, found))
+    figures = docs / "figures"
+    figures.mkdir(exist_ok=True)
+    drawn = panels(rows, found)
+    for number, start in enumerate(range(0, len(drawn), PANELS), 1):
+        draw(drawn[start : start + PANELS]).savefig(figures / f"accuracy-{number}.png", dpi=110)
+
+
+def main(arguments: Sequence[str] | None = None, rows: Sequence[Row] = ROWS) -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    names = [row.file for row in rows]
+    parser.add_argument("--budget", type=float, default=1.0, help="factor on all training times")
+    parser.add_argument("--only", nargs="+", choices=names, default=names, metavar="NAME")
+    parser.add_argument("--processes", type=int, default=min(2, os.cpu_count() or 1))
+    parser.add_argument("--output", type=Path, default=Path("outputs/accuracy"))
+    parser.add_argument("--docs", type=Path, default=ROOT / "docs", help="folder of accuracy.md")
+    parser.add_argument("--problems", type=Path, default=ROOT / "problems", help="folder of files")
+    options = parser.parse_args(arguments)
+    chosen, whole = (
+        jobs(some, options.budget, options.output, options.problems)
+        for some in ([row for row in rows if row.file in options.only], rows)
+    )
+    run_all(chosen, options.output, options.processes)
+    found = records(whole, options.output)  # those of earlier calls are in the table, too
+    print(overview(rows, found))
+    publish(rows, found, options.docs)
+    crashed = [record["name"] for record in records(chosen, options.output) if "crash" in record]
+    if crashed:
+        sys.exit(f"crashed: {', '.join(crashed)}; see their .log in {options.output}")
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended; run again to go on"))
+    main()
