@@ -2,7 +2,7 @@
 
 problem = declare(...)            sympy, checked
 system = normalize(problem)       scalar residuals in derivatives at places
-model = represent(system, ...)    networks that stand for the fields
+system, model = approximate(...)  networks that stand for the fields; what they fulfil left out
 plans = plan(system, model)       which derivatives each sweep carries
 blocks = build(system, plans, model)      residual graphs
 executable = device.compile(blocks, layout)    device code
@@ -26,28 +26,34 @@ from pinnsolve.diff.parameters import Array, Layout, Parameter, initialize
 from pinnsolve.diff.plan import BlockPlan, close, monomial, plan_block
 from pinnsolve.diff.residual import Approximator, field_channels, residual_nodes
 from pinnsolve.diff.schemes import block_schemes
-from pinnsolve.errors import FileError, NetworkError
+from pinnsolve.errors import FileError, NetworkError, PinnsolveError
 from pinnsolve.nets import MLP, Cell, PeriodicEmbedding, SequentialCell
 from pinnsolve.nets.initializers import constant
+from pinnsolve.pde.ansatz import Ansatz, Reasons, impose, refuse
+from pinnsolve.pde.numeric import evaluate as numbers
 from pinnsolve.pde.periodicity import periodic_axes
 from pinnsolve.pde.problem import Problem
 from pinnsolve.pde.sampling import sample, site_points
-from pinnsolve.pde.system import Jet, System, is_linear, normalize
+from pinnsolve.pde.system import Block, Jet, Residual, System, is_linear, normalize
 from pinnsolve.pde.unknowns import LATENT, Unknown
 
 Network = Cell | Mapping[Any, Cell] | None
 CHUNK = 20_000  # points evaluated at once
+EXACT = ("auto", "never", "require")
+ROUNDING = 1e-12  # of a condition that holds by construction
 UNKNOWN = "unknown "  # begins the names of their parameters, which no parameter of a cell does
 
 
 @dataclass(frozen=True)
 class Model:
-    """Networks that stand for the fields, and the unknown numbers as nodes; all their parameters in
-    one vector, in which those of the unknown numbers come last, each as `UNKNOWN` and its name."""
+    """Networks that stand for the fields, in forms that fulfil conditions, and the unknown numbers
+    as nodes; all their parameters in one vector, in which those of the unknown numbers come last,
+    each as `UNKNOWN` and its name."""
 
     approximators: tuple[Approximator, ...]
     layout: Layout
     text: str
+    forms: tuple[Ansatz, ...] = ()
     unknowns: Mapping[Unknown, Node] = field(default_factory=dict)
 
     @property
@@ -57,7 +63,10 @@ class Model:
 
 @dataclass(frozen=True)
 class Pipeline:
-    """All artefacts of the line, for looking at and for training."""
+    """All artefacts of the line, for looking at and for training.
+
+    soft: name of each condition in the loss -> why it does not hold by construction.
+    """
 
     problem: Problem
     system: System
@@ -65,7 +74,12 @@ class Pipeline:
     plans: tuple[BlockPlan, ...]
     blocks: tuple[ResidualBlock, ...]
     executable: AbstractExecutable
-    exact: tuple[str, ...] = ()  # conditions that the network fulfils by construction
+    soft: Reasons
+
+    @property
+    def exact(self) -> tuple[str, ...]:
+        """The conditions that hold by construction."""
+        return tuple(r.source for block in self.system.exact for r in block.residuals)
 
     @property
     def channels(self) -> str:
@@ -84,27 +98,61 @@ class Pipeline:
         would carry."""
         names = [c.name for c in self.system.coordinates]
         groups = self.model.groups
-        return "\n".join(
+        lines = [str(form) for form in self.model.forms]
+        lines += [
             f"{', '.join(r.name for r in block.residuals)}\n  "
             + f"{plan.describe(names, groups)}\n{block_schemes(plan, groups)}".replace("\n", "\n  ")
             for block, plan in zip(self.system.blocks, self.plans, strict=True)
-        )
+        ]
+        lines += [f"exact: {source}" for source in self.exact]
+        lines += [f"soft: {name}: {why}" for name, why in self.soft.items()]
+        return "\n".join(lines)
 
 
-def compile_problem(problem: Problem, network: Network, device: AbstractDevice) -> Pipeline:
-    """Everything up to the executable."""
-    system = normalize(problem)
-    model = represent(system, network)
+def compile_problem(
+    problem: Problem, network: Network, device: AbstractDevice, exact: str = "auto"
+) -> Pipeline:
+    """Everything up to the executable.
+
+    Raises:
+        ProblemError: with exact = "require", for a condition that cannot hold by construction.
+    """
+    system, model, soft = approximate(normalize(problem), network, exact)
     plans = plan(system, model)
-    check_smoothness(system, model)
     blocks = build(system, plans, model)
-    system, plans, blocks, exact = leave_out_exact(system, plans, blocks, model)
     executable = device.compile(blocks, model.layout)
-    return Pipeline(problem, system, model, plans, blocks, executable, exact)
+    return Pipeline(problem, system, model, plans, blocks, executable, soft)
 
 
-def represent(system: System, network: Network) -> Model:
-    """One network for all fields, or one each from a mapping field -> network.
+def approximate(system: System, network: Network, exact: str) -> tuple[System, Model, Reasons]:
+    """Networks for the fields; the system without the conditions that they fulfil by construction;
+    and, for every other condition, why they do not."""
+    if exact not in EXACT:
+        raise PinnsolveError(f"there is no exact={exact!r}; choose {', '.join(map(repr, EXACT))}")
+    if exact == "never":
+        model = represent(system, network or default_network(system, periodic=False))
+        return system, model, {r.name: 'exact="never"' for r in system.conditions}
+    barred = {} if exact == "require" else set_aside(system)
+    while True:
+        forms, soft = impose(system, barred)
+        model = represent(system, network, forms)
+        rest, broken = leave_out_exact(system, model)
+        if not broken:
+            break
+        barred |= dict.fromkeys(broken, "rounding errors are too large")
+    soft = {r.name: soft[r.name] for r in rest.conditions}
+    if exact == "require":
+        refuse(rest, soft)
+    return rest, model, soft
+
+
+def set_aside(system: System) -> Reasons:
+    """The conditions that train better than they hold by construction."""
+    return {r.name: "it trains better" for r in system.conditions if r.kind != "periodic"}
+
+
+def represent(system: System, network: Network, forms: Sequence[Ansatz] = ()) -> Model:
+    """One network for all fields, or one each from a mapping field -> network, in these forms.
 
     Raises NetworkError when a field has no network or an output is missing.
     """
@@ -127,33 +175,41 @@ def represent(system: System, network: Network) -> Model:
         for name, parameter in cell.named_parameters().items()
     }
     trained = {name: p for name, p in named.items() if p.requires_grad}
-    approximators = tuple(_approximator(system, group, cell) for group, cell in cells.items())
+    approximators = tuple(
+        _approximator(system, group, cell, forms) for group, cell in cells.items()
+    )
     text = "; ".join(repr(cell).splitlines()[0] for cell in cells.values())
     latent = {u: Parameter((), constant(0.0), name=u.name) for u in system.unknowns}
     unknowns = {u: freeze(u.formula, {LATENT: p.node}) for u, p in latent.items()}
     trained |= {f"{UNKNOWN}{u.name}": p for u, p in latent.items()}
-    return Model(approximators, Layout.of(trained), text, unknowns)
+    model = Model(approximators, Layout.of(trained), text, tuple(forms), unknowns)
+    check_smoothness(system, model)
+    return model
 
 
 def _field_name(field: Any) -> str:
     return field if isinstance(field, str) else str(getattr(field, "name", field))
 
 
-def default_network(system: System) -> Cell:
-    """Three hidden layers of 20, a little wider for systems; periodic where the fields are.
+def default_network(system: System, periodic: bool = True) -> Cell:
+    """Three hidden layers of 20, a little wider for systems; periodic where the fields are, unless
+    that is not wanted.
 
     The activation is sin for linear equations, whose solutions oscillate or are smooth, and tanh
     for others, whose solutions may steepen: each measured several times better on its kind.
     """
-    axes, fields = periodic_axes(system), len(system.fields)
+    axes, fields = periodic_axes(system) if periodic else (), len(system.fields)
     activation = ops.sin if is_linear(system) else ops.tanh
     width = 20 + 4 * (fields - 1)
     network = MLP(system.dimension + len(axes), fields, width=width, activation=activation)
     return SequentialCell(PeriodicEmbedding(axes), network) if axes else network
 
 
-def _approximator(system: System, group: tuple[str, ...], cell: Cell) -> Approximator:
-    """The network behind the affine map of the domain to [-1, 1]; what is frozen is constant."""
+def _approximator(
+    system: System, group: tuple[str, ...], cell: Cell, forms: Sequence[Ansatz]
+) -> Approximator:
+    """The network behind the affine map of the domain to [-1, 1], in the form of each field; what
+    is frozen is constant."""
     centre = [(low + high) / 2 for low, high in system.intervals]
     factor = [2 / (high - low) for low, high in system.intervals]
 
@@ -166,7 +222,8 @@ def _approximator(system: System, group: tuple[str, ...], cell: Cell) -> Approxi
 
     def function(x: Node) -> Node:
         output = cell((x - ops.constant(centre)) * ops.constant(factor))
-        return substitute({"output": output}, fixed)["output"]
+        output = substitute({"output": output}, fixed)["output"]
+        return _formed(output, x, system, group, forms)
 
     output = function(ops.input_points("site0", system.dimension))
     if output.shape != Shape(1, (len(group),)):
@@ -175,6 +232,24 @@ def _approximator(system: System, group: tuple[str, ...], cell: Cell) -> Approxi
             f"{len(group)} field(s): {', '.join(group)}"
         )
     return Approximator(group, function)
+
+
+def _formed(
+    output: Node, x: Node, system: System, group: Sequence[str], forms: Sequence[Ansatz]
+) -> Node:
+    """lift + factor * output, of each field that has a form."""
+    known = {form.field: form for form in forms}
+    if output.shape != Shape(1, (len(group),)) or not known.keys() & set(group):
+        return output
+    symbols = {c: ops.column(x, j) for j, c in enumerate(system.coordinates)}
+
+    def at_points(value: Any) -> Node:
+        node = freeze(value, symbols)
+        return node if node.points else node * ops.ones(x)
+
+    lifts = [at_points(known[f].lift if f in known else 0) for f in group]
+    factors = [at_points(known[f].factor if f in known else 1) for f in group]
+    return ops.concatenate(lifts) + ops.concatenate(factors) * output
 
 
 KINKS = {"absolute", "sign", "less", "less_equal", "equal"}
@@ -212,32 +287,40 @@ def build(system: System, plans: Sequence[BlockPlan], model: Model) -> tuple[Res
     )
 
 
-def leave_out_exact(
-    system: System,
-    plans: Sequence[BlockPlan],
-    blocks: Sequence[ResidualBlock],
-    model: Model,
-) -> tuple[System, tuple[BlockPlan, ...], tuple[ResidualBlock, ...], tuple[str, ...]]:
-    """Take out the sets of conditions that hold whatever the parameters are, to round-off at
-    random ones: a periodic network needs no periodic condition. Their sources come last."""
+def leave_out_exact(system: System, model: Model) -> tuple[System, list[str]]:
+    """Take out the conditions that hold whatever the parameters are, to round-off at random ones;
+    only those that relate two places, or that are in a form, are asked. Names of those in a form
+    that do not hold come with it."""
+    claimed = {name for form in model.forms for name in form.conditions}
+    kept, exact, broken = [], [], []
+    for block in system.blocks:
+        asked = [r for r in block.residuals if len(block.sites) > 1 or r.name in claimed]
+        asked = [r for r in asked if r.kind != "equation"]
+        holding = _holding(replace(block, residuals=tuple(asked)), system, model) if asked else []
+        broken += [r.name for r in asked if r not in holding and r.name in claimed]
+        rest = tuple(r for r in block.residuals if r not in holding)
+        kept += [replace(block, residuals=rest)] if rest else []
+        exact += [replace(block, residuals=tuple(holding))] if holding else []
+    return replace(system, blocks=tuple(kept), exact=tuple(exact)), broken
+
+
+def _holding(block: Block, system: System, model: Model) -> list[Residual]:
+    """The residuals of a block that vanish for random parameters."""
+    alone = replace(system, blocks=(block,))
+    points = site_points(block, alone, sample(block, alone, 16, 0))
     theta = model.layout.initialize(np.random.default_rng(0))
     leaves: dict[Any, Array] = {**model.layout.views(theta)}
-    kept, exact = [], []
-    for k, block in enumerate(system.blocks):
-        points = site_points(block, system, sample(block, system, 16, 0))
-        leaves |= {f"site{s}": x for s, x in enumerate(points)}
-        if len(block.sites) > 1:
-            values = evaluate(blocks[k].residuals, leaves)
-            if max(float(np.abs(value).max()) for value in values) < 1e-12:
-                exact += [residual.source for residual in block.residuals]
-                continue
-        kept.append(k)
-    return (
-        replace(system, blocks=tuple(system.blocks[k] for k in kept)),
-        tuple(plans[k] for k in kept),
-        tuple(blocks[k] for k in kept),
-        tuple(exact),
-    )
+    leaves |= {f"site{s}": x for s, x in enumerate(points)}
+    (residuals,) = (b.residuals for b in build(alone, plan(alone, model), model))
+    at = {c.name: points[0][:, j] for j, c in enumerate(system.coordinates)}
+    given = [r.expression.subs(dict.fromkeys(r.expression.atoms(Jet), 0)) for r in block.residuals]
+    return [
+        residual
+        for residual, value, data in zip(
+            block.residuals, evaluate(residuals, leaves), given, strict=True
+        )
+        if np.abs(value).max() < ROUNDING * (1 + np.abs(numbers(data, at)).max())
+    ]
 
 
 @dataclass(frozen=True, eq=False)

@@ -46,6 +46,7 @@ def solve(
     start: Solution | None = None,
     reference: object = None,
     windows: int | None = None,
+    exact: str = "auto",
 ) -> Solution:
     """Train networks until they solve the problem.
 
@@ -77,11 +78,15 @@ def solve(
         windows: cut the time into as many windows, solved one after the other: each starts with the
             values and parameters of the one before. They share `seconds` and `steps`, what one
             leaves goes to the later ones, and each has a checkpoint: run.h5 becomes run-1.h5, ...
+        exact: "auto", "never" or "require": which conditions hold by construction of what the
+            network stands for, see docs/training.md; "never" trains all of them, "require" refuses
+            a problem with one that cannot hold so.
 
     Training also stops when the held-out residual has not fallen for half of the time (and 30 s).
 
     Raises:
         PinnsolveError: an argument that makes no sense, before training starts.
+        ProblemError: exact="require" for a condition that cannot hold exactly.
         NetworkError: a network that does not fit the problem, or not the solution to start from.
 
     >>> import pinnsolve as ps
@@ -100,7 +105,7 @@ def solve(
         del options["problem"], options["windows"]
         return march(problem, windows, options, solve)
     probe = None if reference is None else Probe.of(problem, reference)
-    pipeline = compile_problem(problem, network, pick_device(device, precision, threads))
+    pipeline = compile_problem(problem, network, pick_device(device, precision, threads), exact)
     size = pipeline.model.layout.size
     strategy = weights if isinstance(weights, AbstractWeights) else FixedWeights(weights or {})
     strategy.check(pipeline.system)

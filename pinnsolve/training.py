@@ -23,6 +23,7 @@ from pinnsolve.diff.parameters import Array
 from pinnsolve.history import Record
 from pinnsolve.optim.base import AbstractOptimizer
 from pinnsolve.optim.solvers import Cholesky
+from pinnsolve.pde.sampling import sample, site_points
 from pinnsolve.pde.system import System
 from pinnsolve.pipeline import FieldEvaluator, Pipeline
 from pinnsolve.points import Collocation, Sample
@@ -268,6 +269,7 @@ class Training:
             "equations": [residual.source for residual in self.residuals],
             "domain": [list(interval) for interval in self.pipeline.system.intervals],
             "network": model.text,
+            "ansatz": [str(form) for form in model.forms],
             "optimizer": repr(self.optimizer),
             "points": repr(self.collocation.settings),
             "weights": repr(self.weights),
@@ -306,7 +308,9 @@ class Training:
             details={
                 "scaling": system.scaling.replace("\n", "; "),
                 "channels": self.pipeline.channels,
+                "ansatz": "; ".join(map(str, model.forms)),
                 "exact": "; ".join(self.pipeline.exact),
+                "soft": "; ".join(f"{name} ({why})" for name, why in self.pipeline.soft.items()),
                 "weights": self._weights_text(run.weighting),
             },
         )
@@ -331,12 +335,14 @@ class Training:
     def _spreads(self, theta: Array) -> list[Spread]:
         """Of every field at held-out points."""
         system = self.pipeline.system
-        inside, outside = [], []
+        seed = self.collocation.seed
+        exact = [(b, sample(b, system, SPREAD_POINTS, seed)) for b in system.exact]
+        inside, outside = [], [site_points(b, system, points)[0] for b, points in exact]
         for block, points in zip(system.blocks, self.held_out_sample.blocks, strict=True):
             places = points.sites[0][:SPREAD_POINTS]
             if len(block.free) < system.dimension:
                 outside.append(places)
-            elif any(residual.kind == "initial" for residual in self.residuals):
+            elif system.starts:
                 inside.append(late(system, places))
             else:
                 inside.append(places)

@@ -153,6 +153,12 @@ class AbstractWeights(ABC):
         for."""
         names = [residual.name for residual in system.residuals]
         unknown = sorted(self.start.keys() - set(names))
+        exact = {residual.name for block in system.exact for residual in block.residuals}
+        if idle := sorted(exact & set(unknown)):
+            raise PinnsolveError(
+                f"weights are given for {', '.join(idle)}, which hold exactly and are not weighed; "
+                'leave them out, or solve with exact="never"'
+            )
         if unknown:
             raise PinnsolveError(
                 f"weights are given for {', '.join(unknown)}; the residuals are {', '.join(names)}"

@@ -249,7 +249,7 @@ class CausalWeights(AbstractWeights):
 
     def check(self, system: System) -> None:
         super().check(system)
-        if not any(residual.kind == "initial" for residual in system.residuals):
+        if not system.starts:
             raise PinnsolveError(
                 "CausalWeights follow time, but the problem has no initial condition; "
                 "leave the weights out"

@@ -21,5 +21,6 @@ CODES: dict[str, str] = {
     "PS-E018": "a field at a fixed place is differentiated along the fixed coordinate",
     "PS-E019": "fields of one problem do not have the same coordinates",
     "PS-E020": "nothing determines an unknown number",
+    "PS-E021": "a condition cannot hold exactly, as is required",
     "PS-W001": "two conditions disagree where their places meet",
 }

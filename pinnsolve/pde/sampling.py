@@ -36,7 +36,7 @@ def sample(block: Block, system: System, count: int, seed: int) -> Array:
     low, high = np.array([intervals[c] for c in block.free]).T
     from scipy.stats import qmc  # takes 0.7 s to import, which a loaded solution does not need
 
-    stream = np.random.default_rng([seed, system.blocks.index(block)])
+    stream = np.random.default_rng([seed, (*system.blocks, *system.exact).index(block)])
     sobol = qmc.Sobol(len(block.free), rng=stream)
     # Only whole powers of two are balanced; the first points of one are close to it.
     unit = sobol.random_base2(max(0, (count - 1).bit_length()))[:count]

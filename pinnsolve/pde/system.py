@@ -65,6 +65,8 @@ class System:
         fields: names, in the order of first use.
         blocks: the residuals; those in the interior first.
         unknowns: numbers that occur in the residuals and are to be found.
+        exact: conditions that hold by construction of what stands for the fields, so that no loss
+            contains them.
     """
 
     coordinates: tuple[Coordinate, ...]
@@ -72,6 +74,7 @@ class System:
     fields: tuple[str, ...]
     blocks: tuple[Block, ...]
     unknowns: tuple[Unknown, ...] = ()
+    exact: tuple[Block, ...] = ()
 
     @property
     def dimension(self) -> int:
@@ -84,6 +87,17 @@ class System:
         return tuple(residual for block in self.blocks for residual in block.residuals)
 
     @property
+    def conditions(self) -> tuple[Residual, ...]:
+        """The residuals that are no equations."""
+        return tuple(r for r in self.residuals if r.kind != "equation")
+
+    @property
+    def starts(self) -> bool:
+        """Whether there is an initial condition, which may hold by construction."""
+        blocks = (*self.blocks, *self.exact)
+        return any(r.kind == "initial" for block in blocks for r in block.residuals)
+
+    @property
     def scaling(self) -> str:
         """How each coordinate is mapped to [-1, 1], one line each."""
         return "\n".join(
@@ -93,9 +107,9 @@ class System:
 
     def __str__(self) -> str:
         lines = [self.scaling]
-        for block in self.blocks:
+        for block in (*self.blocks, *self.exact):
             places = ", ".join(f"({', '.join(map(_show, site))})" for site in block.sites)
-            lines.append(f"at {places}")
+            lines.append(f"at {places}" + ", exactly" * (block in self.exact))
             lines += [f"  {r.kind:9} {r.expression} = 0" for r in block.residuals]
         return "\n".join(lines)
 
