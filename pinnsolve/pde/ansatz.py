@@ -152,8 +152,10 @@ def _data(system: System, reasons: Reasons) -> Iterator[Datum]:
 
 def _datum(residual: Residual, block: Block, system: System) -> Datum | str:
     """What a condition gives, or why it gives no value."""
+    if axes := _ends_related(block):
+        return f"the network is not periodic in {system.coordinates[axes[0]]}"
     if len(block.sites) != 1:
-        return "it relates two places"
+        return "it relates several places"
     site = block.sites[0]
     fixed = [k for k, value in enumerate(site) if not isinstance(value, Coordinate)]
     if len(fixed) != 1 or site[fixed[0]] not in system.intervals[fixed[0]]:
@@ -207,11 +209,16 @@ def _joined(system: System, field: str) -> set[int]:
     return {
         axis
         for block in system.blocks
-        if len(block.sites) == 2
-        and any(jet.field == field for r in block.residuals for jet in r.expression.atoms(Jet))
-        for axis, (a, b) in enumerate(zip(*block.sites, strict=True))
-        if a != b
+        if any(jet.field == field for r in block.residuals for jet in r.expression.atoms(Jet))
+        for axis in _ends_related(block)
     }
+
+
+def _ends_related(block: Block) -> list[int]:
+    """The coordinates in which the two sites of a block differ; none unless there are two."""
+    if len(block.sites) != 2:
+        return []
+    return [axis for axis, (a, b) in enumerate(zip(*block.sites, strict=True)) if a != b]
 
 
 def _order(system: System, field: str, axis: int) -> int:

@@ -217,7 +217,9 @@ def test_a_periodic_start_is_imposed() -> None:
     problem = Problem(HEAT, Eq(u(x, 0), exp(sin(2 * pi * x))), *PERIODIC, domain=STRIP)
     forms, reasons = imposed(problem)
     assert str(forms["u"]) == "u = exp(sin(2*pi*x)) + N*t/2"
-    assert reasons == {c.name: "it relates two places" for c in normalize(problem).conditions[1:]}
+    assert reasons == {
+        c.name: "the network is not periodic in x" for c in normalize(problem).conditions[1:]
+    }
 
 
 def test_what_is_barred_is_in_no_form() -> None:
