@@ -3,6 +3,7 @@
 from pinnsolve import diff, nets, ops
 from pinnsolve.cache import clear_cache
 from pinnsolve.compiled import jit
+from pinnsolve.continuation import continuation
 from pinnsolve.draws import R3, RAD, RAR, Sobol, Uniform
 from pinnsolve.exporting import export
 from pinnsolve.loading import load
@@ -121,6 +122,7 @@ __all__ = [
     "WarmUp",
     "at",
     "clear_cache",
+    "continuation",
     "coordinates",
     "diff",
     "divergence",

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,6 +24,7 @@ from pinnsolve.pde.windows import Window, Windows
 from pinnsolve.piecewise import Piecewise
 from pinnsolve.pipeline import FieldEvaluator
 from pinnsolve.solution import Solution
+from pinnsolve.stages import numbered, row, share_seconds, share_steps
 from pinnsolve.training import INTERRUPTED
 from pinnsolve.weighting import AbstractWeights
 
@@ -38,16 +38,6 @@ class Part:
     window: Window
     solution: Solution
     jump: float = 0.0
-
-    @property
-    def row(self) -> str:
-        """A line of the report."""
-        kept = self.solution.kept
-        held_out = kept.held_out if kept and kept.held_out is not None else np.nan
-        return (
-            f"jump {self.jump:.1e}, held-out residual {held_out:.1e}, {self.solution.steps} steps, "
-            f"{self.solution.seconds:.1f} s; {self.solution.stop_reason}"
-        )
 
 
 def march(
@@ -97,28 +87,20 @@ def _options(
     parts: Sequence[Part],
 ) -> dict[str, Any]:
     """What one window is solved with: its share of what is left, and its start."""
-    left = windows.count - number
-    taken = [part.solution.history[-1] for part in parts]
-    seconds, steps = options["seconds"], options["steps"]
-    if seconds is not None:
-        # By the records, which a resumed run has from its file, and not by the clock.
-        rest = (seconds - sum(record.seconds for record in taken)) / left
-        seconds = max(float(f"{rest:.3g}"), 1e-3)
-    if steps is not None:
-        steps = max((steps - sum(record.step for record in taken)) // left, 1)
-    path, progress, callback = options["checkpoint"], options["progress"], options["callback"]
-    named = None if path is None else Path(path).with_stem(f"{Path(path).stem}-{number + 1}")
+    part = 1 / (windows.count - number)
+    taken = [earlier.solution.history[-1] for earlier in parts]
+    progress, callback = options["progress"], options["callback"]
 
     def shifted(record: Record) -> None:
         callback(_shifted(record, number, taken))
 
     return {
         **options,
-        "seconds": seconds,
-        "steps": steps,
+        "seconds": share_seconds(options["seconds"], taken, part),
+        "steps": share_steps(options["steps"], taken, part),
         "start": _start(options["start"], windows.count, number, parts),
         "weights": _weights(options["weights"], windows.problem, window),
-        "checkpoint": named,
+        "checkpoint": numbered(options["checkpoint"], number),
         "progress": f"window {number + 1}/{windows.count}" if progress else False,
         "callback": None if callback is None else shifted,
     }
@@ -208,12 +190,18 @@ def _joined(windows: Windows, parts: Sequence[Part]) -> Solution:
         findings=_findings(windows, parts),
         details={
             **first.details,
-            **{
-                f"{low:.4g} <= {windows.problem.time} <= {high:.4g}": part.row
-                for (low, high), part in zip(pairwise(ends), parts, strict=True)
-            },
+            **_rows(windows, parts),
         },
     )
+
+
+def _rows(windows: Windows, parts: Sequence[Part]) -> dict[str, str]:
+    """A line of the report for each window."""
+    time = windows.problem.time
+    return {
+        f"{low:.4g} <= {time} <= {high:.4g}": f"jump {part.jump:.1e}, {row(part.solution)}"
+        for (low, high), part in zip(pairwise(windows.ends), parts, strict=False)
+    }
 
 
 def _whole(part: Part, name: str) -> str:

@@ -2,10 +2,13 @@
 
 A weight ``(inputs, outputs)`` maps rows of inputs to rows of outputs; axes before the last two
 count independent matrices. Those that depend on inputs and outputs raise NetworkError for fewer
-than two axes.
+than two axes. They are parts of functions of this module, so that a network can be sent to another
+process.
 """
 
 from __future__ import annotations
+
+from functools import partial
 
 import numpy as np
 
@@ -30,7 +33,11 @@ def constant(value: float) -> Initializer:
     >>> ps.nets.constant(0.5)(np.random.default_rng(0), (2, 3)).tolist()
     [[0.5, 0.5, 0.5], [0.5, 0.5, 0.5]]
     """
-    return lambda rng, shape: np.full(shape, float(value))
+    return partial(_full, value)
+
+
+def _full(value: float, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    return np.full(shape, float(value))
 
 
 def uniform(bound: float) -> Initializer:
@@ -41,7 +48,11 @@ def uniform(bound: float) -> Initializer:
     >>> round(float(sample.min()), 2), round(float(sample.max()), 2)
     (-0.3, 0.3)
     """
-    return lambda rng, shape: rng.uniform(-bound, bound, shape)
+    return partial(_uniform, bound)
+
+
+def _uniform(bound: float, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    return rng.uniform(-bound, bound, shape)
 
 
 def normal(deviation: float, mean: float = 0.0) -> Initializer:
@@ -52,7 +63,13 @@ def normal(deviation: float, mean: float = 0.0) -> Initializer:
     >>> round(float(sample.mean()), 2), round(float(sample.std()), 2)
     (2.0, 0.1)
     """
-    return lambda rng, shape: rng.normal(mean, deviation, shape)
+    return partial(_normal, deviation, mean)
+
+
+def _normal(
+    deviation: float, mean: float, rng: np.random.Generator, shape: tuple[int, ...]
+) -> Array:
+    return rng.normal(mean, deviation, shape)
 
 
 def glorot_uniform(gain: float = 1.0) -> Initializer:
@@ -67,12 +84,12 @@ def glorot_uniform(gain: float = 1.0) -> Initializer:
     >>> round(float(np.abs(sample).max()), 2), round(float(sample.var()), 2)
     (0.32, 0.03)
     """
+    return partial(_glorot_uniform, gain)
 
-    def draw(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
-        bound = gain * np.sqrt(6 / sum(_matrix(shape)))
-        return rng.uniform(-bound, bound, shape)
 
-    return draw
+def _glorot_uniform(gain: float, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    bound = gain * np.sqrt(6 / sum(_matrix(shape)))
+    return rng.uniform(-bound, bound, shape)
 
 
 def glorot_normal(gain: float = 1.0) -> Initializer:
@@ -88,7 +105,11 @@ def glorot_normal(gain: float = 1.0) -> Initializer:
     >>> round(float(y.var()), 1)
     1.0
     """
-    return lambda rng, shape: rng.normal(0, gain * np.sqrt(2 / sum(_matrix(shape))), shape)
+    return partial(_glorot_normal, gain)
+
+
+def _glorot_normal(gain: float, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    return rng.normal(0, gain * np.sqrt(2 / sum(_matrix(shape))), shape)
 
 
 def he_uniform() -> Initializer:
@@ -102,12 +123,12 @@ def he_uniform() -> Initializer:
     >>> round(float(np.abs(sample).max()), 3)
     0.1
     """
+    return _he_uniform
 
-    def draw(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
-        bound = np.sqrt(6 / _matrix(shape)[0])
-        return rng.uniform(-bound, bound, shape)
 
-    return draw
+def _he_uniform(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    bound = np.sqrt(6 / _matrix(shape)[0])
+    return rng.uniform(-bound, bound, shape)
 
 
 def he_normal() -> Initializer:
@@ -122,7 +143,11 @@ def he_normal() -> Initializer:
     >>> round(float(sample.std()), 3)
     0.1
     """
-    return lambda rng, shape: rng.normal(0, np.sqrt(2 / _matrix(shape)[0]), shape)
+    return _he_normal
+
+
+def _he_normal(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    return rng.normal(0, np.sqrt(2 / _matrix(shape)[0]), shape)
 
 
 def orthogonal(gain: float = 1.0) -> Initializer:
@@ -138,15 +163,15 @@ def orthogonal(gain: float = 1.0) -> Initializer:
     array([[4., 0.],
            [0., 4.]])
     """
+    return partial(_orthogonal, gain)
 
-    def draw(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
-        inputs, outputs = _matrix(shape)
-        tall = rng.normal(size=(*shape[:-2], max(inputs, outputs), min(inputs, outputs)))
-        q, r = np.linalg.qr(tall)
-        q = q * np.sign(np.diagonal(r, axis1=-2, axis2=-1))[..., None, :]
-        return gain * (q if inputs >= outputs else np.swapaxes(q, -1, -2))
 
-    return draw
+def _orthogonal(gain: float, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    inputs, outputs = _matrix(shape)
+    tall = rng.normal(size=(*shape[:-2], max(inputs, outputs), min(inputs, outputs)))
+    q, r = np.linalg.qr(tall)
+    q = q * np.sign(np.diagonal(r, axis1=-2, axis2=-1))[..., None, :]
+    return gain * (q if inputs >= outputs else np.swapaxes(q, -1, -2))
 
 
 def siren(frequency: float = 1.0, first: bool = False) -> Initializer:
@@ -162,10 +187,12 @@ def siren(frequency: float = 1.0, first: bool = False) -> Initializer:
     >>> round(float(np.abs(first).max()), 1), round(float(np.abs(later).max()), 3)
     (15.0, 0.1)
     """
+    return partial(_siren, frequency, first)
 
-    def draw(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
-        inputs = _matrix(shape)[0]
-        bound = frequency / inputs if first else np.sqrt(6 / inputs)
-        return rng.uniform(-bound, bound, shape)
 
-    return draw
+def _siren(
+    frequency: float, first: bool, rng: np.random.Generator, shape: tuple[int, ...]
+) -> Array:
+    inputs = _matrix(shape)[0]
+    bound = frequency / inputs if first else np.sqrt(6 / inputs)
+    return rng.uniform(-bound, bound, shape)
