@@ -18,7 +18,7 @@ import numpy as np
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-VISCOSITY, DISPERSION, REYNOLDS = 0.01 / math.pi, 0.0025, 40.0
+VISCOSITY, DISPERSION, REYNOLDS = 0.01 / math.pi, 0.022**2, 40.0
 
 
 @dataclass(frozen=True)

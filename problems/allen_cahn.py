@@ -13,7 +13,8 @@ import numpy as np
 from sympy import Eq, cos, pi
 
 import pinnsolve as ps
-from problems.references import Reference, allen_cahn, cached, periodic_grid
+from problems.fourier import allen_cahn, periodic_grid
+from problems.references import Reference, cached
 
 x, t = ps.coordinates("x t")
 u = ps.field("u", x, t)

@@ -6,6 +6,7 @@ comparing two resolutions of the solver (or round-off, for closed forms).
 """
 
 import hashlib
+import inspect
 import json
 import os
 import tempfile
@@ -22,7 +23,6 @@ from scipy.special import logsumexp, roots_hermite
 from pinnsolve.options import Options
 
 Array = NDArray[np.float64]
-Spectrum = NDArray[np.complexfloating[Any, Any]]
 
 
 @dataclass(frozen=True)
@@ -56,12 +56,13 @@ def closed_form(
     return Reference(axes, values, 1e-15, source, dict(exact))
 
 
-def cached(solver: Callable[..., Array], **settings: float) -> Array:
-    """`solver(**settings)`, kept on disk under a hash of the settings and of this file's text.
+def cached(solver: Callable[..., Array], **settings: object) -> Array:
+    """`solver(**settings)`, kept on disk under a hash of the settings and of the solver's file.
 
     The file is written beside its final name and renamed, so that a reader never sees half of it.
     """
-    text = json.dumps([solver.__name__, settings], sort_keys=True) + Path(__file__).read_text()
+    text = json.dumps([solver.__name__, settings], sort_keys=True)
+    text += Path(inspect.getfile(solver)).read_text()
     key = hashlib.sha256(text.encode()).hexdigest()[:16]
     folder = Options.from_environment().cache / "references"
     path = folder / f"{solver.__name__}-{key}.npz"
@@ -96,110 +97,3 @@ def cole_hopf(x: Array, t: Array, viscosity: float, nodes: int = 128) -> Array:
         logarithm = np.log(weight) - np.cos(np.pi * shifted) / (2 * np.pi * viscosity)
     density = np.exp(logarithm - logsumexp(logarithm, axis=-1, keepdims=True))
     return -np.sum(np.sin(np.pi * shifted) * density, axis=-1)
-
-
-def etdrk4(
-    linear: Spectrum,
-    nonlinear: Callable[[Spectrum], Spectrum],
-    start: Spectrum,
-    steps: int,
-    snapshots: int,
-    duration: float,
-) -> list[Spectrum]:
-    """Spectra of v' = linear v + nonlinear(v) at `snapshots` + 1 equal times in [0, duration].
-
-    Fourth-order exponential time differencing with `steps` steps between snapshots. The coefficient
-    functions, (exp(z) - 1) / z and so on, cancel near z = 0: each is an average around a circle.
-    Source: Kassam and Trefethen, SIAM J. Sci. Comput. 26 (2005) 1214-1233.
-    """
-    h = duration / (snapshots * steps)
-    full, half = np.exp(h * linear), np.exp(h * linear / 2)
-    z = h * linear[:, None] + np.exp(2j * np.pi * (np.arange(64) + 0.5) / 64)
-    e = np.exp(z)
-    q = h * np.mean((np.exp(z / 2) - 1) / z, axis=1)
-    f1 = h * np.mean((-4 - z + e * (4 - 3 * z + z**2)) / z**3, axis=1)
-    f2 = h * np.mean((2 + z + e * (z - 2)) / z**3, axis=1)
-    f3 = h * np.mean((-4 - 3 * z - z**2 + e * (4 - z)) / z**3, axis=1)
-    v, result = start, [start]
-    for _ in range(snapshots):
-        for _ in range(steps):
-            n = nonlinear(v)
-            a = half * v + q * n
-            na = nonlinear(a)
-            nb = nonlinear(half * v + q * na)
-            nc = nonlinear(half * a + q * (2 * nb - n))
-            v = full * v + f1 * n + 2 * f2 * (na + nb) + f3 * nc
-        result.append(v)
-    return result
-
-
-def periodic_grid(modes: int) -> Array:
-    """`modes` equidistant points of [-1, 1), the interval of the periodic problems."""
-    return -1 + 2 * np.arange(modes) / modes
-
-
-def first_cosine(x: Array) -> Array:
-    """cos(pi x)."""
-    return np.cos(np.pi * x)
-
-
-def korteweg_de_vries(
-    dispersion: float,
-    points: int,
-    snapshots: int,
-    modes: int,
-    steps: int,
-    initial: Callable[[Array], Array] = first_cosine,
-) -> Array:
-    """u_t + u u_x + dispersion u_xxx = 0 from `initial`, periodic on [-1, 1], to t = 1.
-
-    Values (points, snapshots + 1) on `periodic_grid(points)`; `points` divides `modes`.
-    """
-    wave = 1j * np.pi * np.arange(modes // 2 + 1)
-    # The highest mode of an even grid has no derivative; products are cut at 2/3 against aliasing.
-    wave[-1] = 0
-    keep = np.arange(modes // 2 + 1) <= modes // 3
-
-    def convection(v: Spectrum) -> Spectrum:
-        return -0.5 * wave * keep * np.fft.rfft(np.fft.irfft(keep * v) ** 2)
-
-    start = np.fft.rfft(initial(periodic_grid(modes)))
-    spectra = etdrk4(-dispersion * wave**3, convection, start, steps, snapshots, 1.0)
-    return np.stack([np.fft.irfft(v)[:: modes // points] for v in spectra], axis=1)
-
-
-def allen_cahn(
-    diffusion: float, reaction: float, points: int, snapshots: int, modes: int, steps: int
-) -> Array:
-    """u_t = diffusion u_xx + reaction (u - u^3) from x^2 cos(pi x), periodic on [-1, 1], to t = 1.
-
-    Values (points, snapshots + 1) on `periodic_grid(points)`; `points` divides `modes`. Repeated
-    with period 2 the initial value has a kink at x = +-1 and a spectrum that falls only as k^-2.
-    Sampling it would fold its tail onto the low modes, an error of first order in 1 / modes; so the
-    Fourier coefficients are taken in closed form and half the modes are kept, free of aliasing.
-    """
-    k = np.arange(modes // 2 + 1)
-    keep = k <= modes // 4
-
-    def react(v: Spectrum) -> Spectrum:
-        return -reaction * keep * np.fft.rfft(np.fft.irfft(v) ** 3)
-
-    linear = (reaction - diffusion * (np.pi * k) ** 2).astype(np.complex128)
-    start = keep * modes * _kinked_coefficients(k)
-    spectra = etdrk4(linear, react, start, steps, snapshots, 1.0)
-    values = [np.fft.irfft(v)[:: modes // points] for v in spectra]
-    x = periodic_grid(points)
-    values[0] = x**2 * np.cos(np.pi * x)
-    return np.stack(values, axis=1)
-
-
-def _kinked_coefficients(k: NDArray[np.int64]) -> Spectrum:
-    """Coefficients of exp(i k pi (x + 1)) in x^2 cos(pi x): means over [-1, 1], in closed form.
-
-    mean x^2 cos(m pi x) = 2 (-1)^m / (m pi)^2, and 1/3 for m = 0.
-    """
-
-    def mean(m: NDArray[np.int64]) -> Array:
-        return np.where(m == 0, 1 / 3, 2 * (-1.0) ** m / (np.pi * np.where(m == 0, 1, m)) ** 2)
-
-    return ((-1.0) ** k * (mean(k - 1) + mean(k + 1)) / 2).astype(np.complex128)
