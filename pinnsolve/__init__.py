@@ -46,6 +46,7 @@ from pinnsolve.optim import (
     StrongWolfe,
     WarmUp,
 )
+from pinnsolve.pde.boundary import on_boundary
 from pinnsolve.pde.coordinates import coordinates
 from pinnsolve.pde.fields import field, fields
 from pinnsolve.pde.operators import at, divergence, gradient, laplace, pin
@@ -134,6 +135,7 @@ __all__ = [
     "laplace",
     "load",
     "nets",
+    "on_boundary",
     "ops",
     "pin",
     "solve",

@@ -1,7 +1,7 @@
 """How collocation points are drawn anew: each strategy is one frozen value for `Points(draw=...)`.
 
 Invariant: a draw depends on its `Place`, on the residuals at the candidates and on the state of the
-random numbers it is given; points lie inside the box of the place.
+random numbers it is given; points lie in the set of the place.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from pinnsolve.pde.sampling import residual_adaptive
 class Place:
     """One set of points before a draw.
 
-    present: the points in use, (n, k). count: how many to draw. low, high: the box, (k,) each.
+    present: the points in use, (n, k). count: how many to draw.
     sobol: count -> that many new scrambled Sobol points.
+    cube, image: the set is the image of a unit cube of this dimension.
     """
 
     present: Array
     count: int
-    low: Array
-    high: Array
     sobol: Callable[[int], Array]
+    cube: int
+    image: Callable[[Array], Array]
 
     def uniform(self, count: int, rng: np.random.Generator) -> Array:
-        """Independent uniform points strictly inside."""
-        points = rng.uniform(self.low, self.high, (count, len(self.low)))
-        return np.clip(points, np.nextafter(self.low, self.high), np.nextafter(self.high, self.low))
+        """Independent uniform points."""
+        return self.image(rng.random((count, self.cube)))
 
 
 class AbstractDraw(ABC):

@@ -88,7 +88,7 @@ class Pipeline:
         return "; ".join(
             ", ".join(basis.names(names, group[0]))
             for block, plan in zip(self.system.blocks, self.plans, strict=True)
-            if len(block.free) == self.system.dimension
+            if block.dimension == self.system.dimension
             for basis, group in zip(plan.bases[0], self.model.groups, strict=True)
             if basis is not None
         )

@@ -16,7 +16,7 @@ from pinnsolve.devices.base import AbstractObjective, BlockPoints, split_rows
 from pinnsolve.diff.parameters import Array
 from pinnsolve.draws import RAD, AbstractDraw, Place
 from pinnsolve.errors import PinnsolveError
-from pinnsolve.pde.sampling import sample, site_points
+from pinnsolve.pde.sampling import cube_dimension, from_unit_cube, sample, site_points
 from pinnsolve.pde.system import Block, System
 
 HELD_OUT_SEED, DRAW_SEED = 7919, 104729  # far from the seeds that people choose
@@ -100,7 +100,7 @@ class Collocation:
         numbers are asked for, only a draw that grows takes more."""
         dimension, chosen = self.system.dimension, self.settings
         more = density / chosen.first if chosen.draw.grows > 1 else 1.0
-        filling = [b for b in self.system.blocks if len(b.free) == dimension]
+        filling = [b for b in self.system.blocks if b.dimension == dimension]
         rows = max(1, sum(len(b.residuals) for b in filling))
         full = (
             round(chosen.interior * more)
@@ -109,14 +109,15 @@ class Collocation:
         )
         counts = []
         for block in self.system.blocks:
-            if len(block.free) == dimension:
+            if block.dimension == dimension:
                 counts.append(full)
             elif not block.free:
                 counts.append(1)
             elif chosen.boundary:
                 counts.append(round(chosen.boundary * more))
             else:
-                share = 2 * full ** (len(block.free) / dimension)
+                # A set on the whole boundary has what its sides would have one by one.
+                share = 2 * full ** (block.dimension / dimension) * (2 * len(block.sides) or 1)
                 counts.append(int(np.clip(share, 32, max(full, 32))))
         return counts
 
@@ -125,7 +126,7 @@ class Collocation:
         return sum(
             len(free) * len(block.residuals)
             for block, free in zip(self.system.blocks, sample.free, strict=True)
-            if len(block.free) == self.system.dimension
+            if block.dimension == self.system.dimension
         )
 
     def first(self) -> Sample:
@@ -154,13 +155,13 @@ class Collocation:
             )
         ]
         candidates = self.at(
-            [draw.candidates(place, rng) if len(place.low) else place.present for place in places]
+            [draw.candidates(place, rng) if place.cube else place.present for place in places]
         )
         shapes = [p.scale.shape[::-1] for p in candidates.blocks]
         rows = split_rows(bind(candidates.blocks).residuals(theta), shapes)
         return self.at(
             [
-                draw.choose(place, free, np.linalg.norm(r, axis=0), rng) if len(place.low) else free
+                draw.choose(place, free, np.linalg.norm(r, axis=0), rng) if place.cube else free
                 for place, free, r in zip(places, candidates.free, rows, strict=True)
             ]
         )
@@ -176,9 +177,13 @@ class Collocation:
         return Sample(tuple(free), tuple(blocks))
 
     def _place(self, block: Block, present: Array, count: int, seed: int) -> Place:
-        intervals = dict(zip(self.system.coordinates, self.system.intervals, strict=True))
-        low, high = np.array([intervals[c] for c in block.free]).reshape(-1, 2).T
-        return Place(present, count, low, high, lambda n: sample(block, self.system, n, seed))
+        return Place(
+            present,
+            count,
+            lambda n: sample(block, self.system, n, seed),
+            cube_dimension(block),
+            lambda unit: from_unit_cube(block, self.system, unit),
+        )
 
     def _sobol(self, counts: Sequence[int], seed: int) -> list[Array]:
         return [

@@ -340,7 +340,7 @@ class Training:
         inside, outside = [], [site_points(b, system, points)[0] for b, points in exact]
         for block, points in zip(system.blocks, self.held_out_sample.blocks, strict=True):
             places = points.sites[0][:SPREAD_POINTS]
-            if len(block.free) < system.dimension:
+            if block.dimension < system.dimension:
                 outside.append(places)
             elif system.starts:
                 inside.append(late(system, places))

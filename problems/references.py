@@ -1,8 +1,9 @@
 """Reference solutions, computed by classical methods that share nothing with the library's engine.
 
-A reference is a regular grid with the values of every field on it. Training draws scrambled Sobol
-points, which do not fall on such a grid. Each reference states its own relative error, measured by
-comparing two resolutions of the solver (or round-off, for closed forms).
+A reference is a regular grid with the values of every field on it, or, in many dimensions, random
+points. Training draws scrambled Sobol points, which fall on neither. Each reference states its own
+relative error, measured by comparing two resolutions of the solver (or round-off, for closed
+forms).
 """
 
 import hashlib
@@ -27,10 +28,11 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Reference:
-    """Known values of a solution on a regular grid.
+    """Known values of a solution on a regular grid, or at scattered points.
 
-    axes:   one axis per coordinate, by name, in the order of the problem's coordinates.
-    values: field name -> values on `numpy.meshgrid(*axes.values(), indexing="ij")`.
+    axes:   one axis per coordinate, by name, in the order of the problem's coordinates; or (n,)
+            numbers per coordinate, those of n points.
+    values: field name -> values on `numpy.meshgrid(*axes.values(), indexing="ij")`; or (n,).
     error:  relative L2 error of the values themselves.
     source: where the values come from.
     exact:  field name -> closed form, if there is one.
@@ -53,6 +55,23 @@ def closed_form(
         for name, value in exact.items()
     }
     axes = {symbol.name: axis for symbol, axis in grid.items()}
+    return Reference(axes, values, 1e-15, source, dict(exact))
+
+
+def scattered(
+    exact: Mapping[str, sympy.Expr],
+    domain: Mapping[Any, tuple[float, float]],
+    count: int,
+    source: str,
+) -> Reference:
+    """Reference of a known solution at `count` random points, for domains of many dimensions."""
+    rng = np.random.default_rng(20_240_229)
+    points = {symbol: rng.uniform(*interval, size=count) for symbol, interval in domain.items()}
+    values = {
+        name: sympy.lambdify(list(points), value, "numpy")(*points.values())
+        for name, value in exact.items()
+    }
+    axes = {symbol.name: numbers for symbol, numbers in points.items()}
     return Reference(axes, values, 1e-15, source, dict(exact))
 
 

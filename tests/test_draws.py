@@ -39,8 +39,11 @@ def collocation(line: Pipeline, points: ps.Points, seed: int = 0) -> Collocation
 def place(present: np.ndarray, count: int) -> Place:
     """The square [0, 1] x [2, 4]."""
     rng = np.random.default_rng(5)
-    low, high = np.array([0.0, 2.0]), np.array([1.0, 4.0])
-    return Place(present, count, low, high, lambda n: rng.uniform(low, high, (n, 2)))
+
+    def image(unit: np.ndarray) -> np.ndarray:
+        return unit * [1.0, 2.0] + [0.0, 2.0]
+
+    return Place(present, count, lambda n: image(rng.random((n, 2))), 2, image)
 
 
 @pytest.mark.parametrize("draw", DRAWS, ids=repr)
@@ -86,7 +89,7 @@ def test_rad_draws_by_its_density() -> None:
     candidates = np.arange(100_000.0)[:, None]
     magnitude = np.where(candidates[:, 0] < 9_000, 9.0, 1.0)
     rng = np.random.default_rng(0)
-    target = Place(candidates, 2000, np.zeros(1), np.ones(1), lambda n: candidates)
+    target = Place(candidates, 2000, lambda n: candidates, 1, lambda unit: unit)
     plain = ps.RAD(floor=0.0).choose(target, candidates, magnitude, rng)
     floored = ps.RAD().choose(target, candidates, magnitude, rng)
     square = ps.RAD(exponent=2.0, floor=0.0).choose(target, candidates, magnitude, rng)

@@ -57,15 +57,16 @@ class Basis:
 
     def products(self) -> tuple[tuple[tuple[int, int, sympy.Expr], ...], ...]:
         """Per channel, the Leibniz terms (i, j, m)."""
-        pairs = list(itertools.product(enumerate(self.pivots), repeat=2))
-        return tuple(
-            tuple(
-                (i, j, _binomial(a, b) * operator[_plus(a, b)])
-                for (i, a), (j, b) in pairs
-                if _plus(a, b) in operator
-            )
-            for operator in self.operators
-        )
+        holding: dict[Exponent, list[int]] = {}  # the operators that contain a monomial
+        for q, operator in enumerate(self.operators):
+            for exponent in operator:
+                holding.setdefault(exponent, []).append(q)
+        found: list[list[tuple[int, int, sympy.Expr]]] = [[] for _ in self.operators]
+        for (i, a), (j, b) in itertools.product(enumerate(self.pivots), repeat=2):
+            total = _plus(a, b)
+            for q in holding.get(total, ()):
+                found[q].append((i, j, _binomial(a, b) * self.operators[q][total]))
+        return tuple(map(tuple, found))
 
     def names(self, coordinates: Sequence[str], field: str = "u") -> tuple[str, ...]:
         return tuple(operator_text(operator, coordinates, field) for operator in self.operators)

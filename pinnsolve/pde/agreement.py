@@ -1,17 +1,21 @@
 """Do conditions agree with each other: on one part, and where two parts meet?"""
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import combinations
 from typing import Any
 
+import numpy as np
 import sympy
+from numpy.typing import NDArray
 
 from pinnsolve.errors import ProblemError, ProblemWarning
 from pinnsolve.pde.conditions import Condition, Interval
 from pinnsolve.pde.coordinates import Coordinate
 from pinnsolve.pde.jets import Jet, Site
 
+Array = NDArray[np.float64]
 Domain = Sequence[tuple[Coordinate, Interval]]
 
 # Irrational fractions of an interval: no usual datum has its zeros or its jumps there.
@@ -25,7 +29,7 @@ def check_contradictions(conditions: Sequence[Condition], domain: Domain) -> Non
         ProblemError: two conditions contradict each other.
     """
     for one, two, _, found in _disagreements(conditions, domain):
-        if one.sites == two.sites:
+        if one.part == two.part:
             raise ProblemError(
                 "PS-E012",
                 f"two conditions contradict each other on the same part: {found}",
@@ -41,7 +45,7 @@ def warn_where_parts_meet(conditions: Sequence[Condition], domain: Domain) -> No
         ProblemWarning: with the place and the two values.
     """
     for one, two, jet, found in _disagreements(conditions, domain):
-        if one.sites != two.sites and not any(jet.orders):
+        if one.part != two.part and not any(jet.orders):
             message = ProblemError(
                 "PS-W001",
                 f"two conditions on {jet.field} disagree where they meet: {found}",
@@ -59,8 +63,7 @@ def _disagreements(
     for (one, left, a), (two, right, b) in combinations(given, 2):
         if (left.field, left.orders) != (right.field, right.orders):
             continue
-        meeting = _meeting(one.sites[0], two.sites[0])
-        found = None if meeting is None else _disagreement(a, b, meeting, domain)
+        found = _disagreement(a, b, _meetings(one, two, domain), domain)
         if found is not None:
             yield one, two, left, found
 
@@ -86,30 +89,65 @@ def _meeting(first: Site, second: Site) -> Site | None:
     return tuple(both)
 
 
+def _meetings(one: Condition, two: Condition, domain: Domain) -> list[Site]:
+    """Where two conditions meet; one on the whole boundary does so on all sides of the other."""
+    meeting, sides = _meeting(one.sites[0], two.sites[0]), one.sides or two.sides
+    if meeting is None:
+        return []
+    if not sides or any(meeting[axis] in domain[axis][1] for axis in sides):
+        return [meeting]
+    free = [axis for axis in sides if isinstance(meeting[axis], Coordinate)]
+    return [
+        (*meeting[:axis], end, *meeting[axis + 1 :]) for axis in free for end in domain[axis][1]
+    ]
+
+
 def _disagreement(
     a: sympy.Expr,
     b: sympy.Expr,
-    meeting: Site,
+    meetings: Sequence[Site],
     domain: Domain,
 ) -> str | None:
-    """A place of the intersection where two values differ, in words; None if there is none."""
-    if a == b:
+    """A place of the intersections where two values differ, in words; None if there is none."""
+    if a == b or not meetings:
         return None
-    for number in range(len(_FRACTIONS)):
-        place: dict[Any, float] = {}
-        for axis, (value, (c, (low, high))) in enumerate(zip(meeting, domain, strict=True)):
-            # Another fraction on every axis, so that the points do not lie on a diagonal.
-            shifted = _FRACTIONS[(number + 2 * axis) % len(_FRACTIONS)]
-            place[c] = low + (high - low) * shifted if isinstance(value, Coordinate) else value
-        left, right = _number(a, place), _number(b, place)
-        if left is None or right is None:
-            continue
-        if abs(left - right) > 1e-6 * (1 + abs(left) + abs(right)):
-            where = ", ".join(f"{c} = {v:.6g}" for c, v in place.items())
-            return f"{left:.6g} against {right:.6g} at {where}"
+    places = np.concatenate([_places(meeting, domain) for meeting in meetings])
+    coordinates = tuple(c for c, _ in domain)
+    left, right = (_values(value, coordinates, places) for value in (a, b))
+    # What is no number, at a place or at all, is no disagreement.
+    with np.errstate(all="ignore"):
+        apart = np.abs(left - right) > 1e-6 * (1 + np.abs(left) + np.abs(right))
+    for place, p, q in zip(places[apart], left[apart], right[apart], strict=True):
+        where = ", ".join(f"{c} = {v:.6g}" for c, v in zip(coordinates, place, strict=True))
+        return f"{p:.6g} against {q:.6g} at {where}"
     return None
 
 
-def _number(value: sympy.Expr, place: Mapping[Any, float]) -> float | None:
-    number: Any = value.subs(dict(place)).evalf()
-    return float(number) if number.is_Float or number.is_Rational else None
+def _places(meeting: Site, domain: Domain) -> Array:
+    """A few points of an intersection, (n, d)."""
+    number, axis = np.indices((len(_FRACTIONS), len(domain)))
+    # Another fraction on every axis, so that the points do not lie on a diagonal.
+    fractions = np.array(_FRACTIONS)[(number + 2 * axis) % len(_FRACTIONS)]
+    low, high = np.array([interval for _, interval in domain]).T
+    places = low + (high - low) * fractions
+    for k, value in enumerate(meeting):
+        if not isinstance(value, Coordinate):
+            places[:, k] = value
+    return places
+
+
+def _values(value: sympy.Expr, coordinates: tuple[Coordinate, ...], places: Array) -> Array:
+    """An expression at points (n, d), NaN where it has no real value."""
+    try:
+        with np.errstate(all="ignore"):
+            found = np.asarray(_function(value, coordinates)(*places.T)) + np.zeros(len(places))
+        return (
+            found.astype(np.float64) if found.dtype.kind in "fi" else np.full(len(places), np.nan)
+        )
+    except (NameError, TypeError, ValueError):  # a function that has no values in numpy or scipy
+        return np.full(len(places), np.nan)
+
+
+@lru_cache(maxsize=1024)
+def _function(value: sympy.Expr, coordinates: tuple[Coordinate, ...]) -> Any:
+    return sympy.lambdify(coordinates, value, cse=True)

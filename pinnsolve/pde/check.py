@@ -13,6 +13,7 @@ from sympy.core.function import AppliedUndef
 
 from pinnsolve.errors import ProblemError
 from pinnsolve.pde import wellposed
+from pinnsolve.pde.boundary import OnBoundary
 from pinnsolve.pde.conditions import Condition, Interval, classify
 from pinnsolve.pde.coordinates import Coordinate
 from pinnsolve.pde.fields import Field, is_finite_number
@@ -56,6 +57,8 @@ def equation(item: Any, position: int) -> sympy.Basic:
             not a finite real number, or no field.
     """
     where = f"equation {position}"
+    if isinstance(item, OnBoundary):
+        return OnBoundary(equation(item.equation, position))
     if isinstance(item, bool) or item in (sympy.true, sympy.false):
         raise ProblemError(
             "PS-E001",

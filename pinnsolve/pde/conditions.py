@@ -9,6 +9,8 @@ from functools import cached_property
 
 import sympy
 
+from pinnsolve.errors import ProblemError
+from pinnsolve.pde.boundary import OnBoundary
 from pinnsolve.pde.coordinates import Coordinate
 from pinnsolve.pde.jets import Jet, Site, resolve
 from pinnsolve.pde.text import text
@@ -27,6 +29,8 @@ class Condition:
         free: coordinates that are free at some site.
         kind: "equation" (holds in the interior), "initial", "boundary", "periodic" (relates two
             places) or "point" (everything else).
+        sides: positions of the coordinates at whose ends it holds, one at a time, where it holds
+            on the whole boundary; else none.
     """
 
     equation: sympy.Basic
@@ -34,6 +38,12 @@ class Condition:
     sites: tuple[Site, ...]
     free: tuple[Coordinate, ...]
     kind: str
+    sides: tuple[int, ...] = ()
+
+    @property
+    def part(self) -> tuple[tuple[Site, ...], tuple[int, ...]]:
+        """Where it holds: equal for conditions on the same set of points."""
+        return self.sites, self.sides
 
     @property
     def source(self) -> str:
@@ -57,6 +67,11 @@ class Condition:
     def fixed(self, site: int = 0) -> tuple[int, ...]:
         """The positions of the coordinates that are fixed at a site."""
         return tuple(i for i, v in enumerate(self.sites[site]) if not isinstance(v, Coordinate))
+
+    def fixes(self, axis: int, end: float | None = None) -> bool:
+        """Whether it holds on a side where this coordinate alone is fixed, at this end if given."""
+        values = [site[axis] for s, site in enumerate(self.sites) if self.fixed(s) == (axis,)]
+        return axis in self.sides or (bool(values) if end is None else end in values)
 
 
 def difference(equation: sympy.Basic) -> sympy.Expr:
@@ -87,10 +102,38 @@ def classify(
         near = [end for end in (low, high) if abs(value - end) <= 1e-12 * (high - low)]
         return near[0] if near else value
 
-    resolved = resolve(difference(equation), coordinates, snap)
+    whole = isinstance(equation, OnBoundary)
+    resolved = resolve(difference(equation.equation if whole else equation), coordinates, snap)
+    if whole:
+        sides = _sides(equation, resolved.sites, coordinates)
+        return Condition(
+            equation, resolved.expression, resolved.sites, tuple(coordinates), "boundary", sides
+        )
     free = tuple(c for c in coordinates if any(c in site for site in resolved.sites))
     kind = _kind(resolved.sites, coordinates, intervals)
     return Condition(equation, resolved.expression, resolved.sites, free, kind)
+
+
+def _sides(
+    equation: OnBoundary, sites: Sequence[Site], coordinates: Sequence[Coordinate]
+) -> tuple[int, ...]:
+    """The positions of the space coordinates, for a condition on the whole boundary."""
+    if any(not isinstance(value, Coordinate) for site in sites for value in site):
+        raise ProblemError(
+            "PS-E005",
+            "a condition on the whole boundary holds at a fixed place as well",
+            text(equation),
+            "write the field without a place inside on_boundary(), or the condition without it",
+        )
+    sides = tuple(axis for axis, c in enumerate(coordinates) if not c.is_time)
+    if not sides:
+        raise ProblemError(
+            "PS-E005",
+            "there is no boundary where the time is the only coordinate",
+            text(equation),
+            "write the condition at a time, for example u(0)",
+        )
+    return sides
 
 
 def periodic_axis(condition: Condition, intervals: Sequence[Interval]) -> int | None:

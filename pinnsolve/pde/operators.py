@@ -83,11 +83,11 @@ def dot(left: Sequence[sympy.Expr], right: Sequence[sympy.Expr]) -> sympy.Expr:
     return sympy.Add(*(a * b for a, b in zip(left, right, strict=True)))
 
 
-def at(expression: sympy.Expr, place: Mapping[Coordinate, Any] | None = None, **named: Any) -> Any:
-    """An expression at a place: `at(u.dx - u, x=1)` is `u.dx(1, t) - u(1, t)`.
+def at(expression: Any, place: Mapping[Coordinate, Any] | None = None, **named: Any) -> Any:
+    """An expression or equation at a place: `at(u.dx - u, x=1)` is `u.dx(1, t) - u(1, t)`.
 
     Args:
-        expression: fields, derivatives and coordinates.
+        expression: fields, derivatives and coordinates; or an `Eq` of them.
         place: value of each coordinate that is fixed, by coordinate.
         named: the same, by name.
 

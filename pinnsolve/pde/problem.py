@@ -12,10 +12,11 @@ import sympy
 
 from pinnsolve.errors import ProblemError
 from pinnsolve.pde import check
+from pinnsolve.pde.boundary import OnBoundary
 from pinnsolve.pde.conditions import Interval
 from pinnsolve.pde.coordinates import Coordinate
 from pinnsolve.pde.fields import Field
-from pinnsolve.pde.text import text
+from pinnsolve.pde.text import statement, text
 from pinnsolve.pde.unknowns import Unknown
 
 
@@ -99,7 +100,7 @@ class Problem:
         return solve(self, **options)
 
     def __str__(self) -> str:
-        lines = [text(e) if isinstance(e, sympy.Eq) else f"{text(e)} = 0" for e in self.equations]
+        lines = [statement(e) for e in self.equations]
         lines += [f"{low:g} <= {c} <= {high:g}" for c, (low, high) in self.domain]
         return "\n".join(lines)
 
@@ -108,9 +109,7 @@ class Problem:
         return f"<Problem for {names}: {len(self.equations)} equations>"
 
     def _repr_latex_(self) -> str:
-        rows = [
-            sympy.latex(e) + ("" if isinstance(e, sympy.Eq) else " = 0") for e in self.equations
-        ]
+        rows = [_latex(e) for e in self.equations]
         rows += [rf"{low:g} \le {sympy.latex(c)} \le {high:g}" for c, (low, high) in self.domain]
         return r"$\displaystyle \begin{array}{l}" + r" \\ ".join(rows) + r"\end{array}$"
 
@@ -121,6 +120,12 @@ def _flatten(items: Any) -> Iterable[Any]:
             yield from _flatten(item)
         else:
             yield item
+
+
+def _latex(equation: sympy.Basic) -> str:
+    if isinstance(equation, OnBoundary):
+        return rf"{_latex(equation.equation)} \text{{ on the boundary}}"
+    return sympy.latex(equation) + ("" if isinstance(equation, sympy.Eq) else " = 0")
 
 
 def _exact(

@@ -1,7 +1,8 @@
 """Where residuals are evaluated: seeded Sobol points, and their redraw by size of the residual.
 
-Invariant: a sample depends only on the system, the block, the count and the seed, and lies strictly
-inside the intervals of the free coordinates.
+Invariant: a sample depends only on the system, the block, the count and the seed. It lies strictly
+inside the intervals of the free coordinates, but for one coordinate of each point of a boundary,
+which is an end of its interval. Every set is the image of a unit cube: `from_unit_cube`.
 """
 
 import numpy as np
@@ -32,15 +33,44 @@ def sample(block: Block, system: System, count: int, seed: int) -> Array:
         raise ValueError(f"count must be positive, not {count}")
     if not block.free:
         return np.empty((1, 0))
-    intervals = dict(zip(system.coordinates, system.intervals, strict=True))
-    low, high = np.array([intervals[c] for c in block.free]).T
     from scipy.stats import qmc  # takes 0.7 s to import, which a loaded solution does not need
 
     stream = np.random.default_rng([seed, (*system.blocks, *system.exact).index(block)])
-    sobol = qmc.Sobol(len(block.free), rng=stream)
+    sobol = qmc.Sobol(cube_dimension(block), rng=stream)
     # Only whole powers of two are balanced; the first points of one are close to it.
     unit = sobol.random_base2(max(0, (count - 1).bit_length()))[:count]
-    return np.clip(low + (high - low) * unit, np.nextafter(low, high), np.nextafter(high, low))
+    return from_unit_cube(block, system, unit)
+
+
+def cube_dimension(block: Block) -> int:
+    """The dimension of the unit cube that the points of a block are the image of."""
+    return len(block.free) + bool(block.sides)
+
+
+def from_unit_cube(block: Block, system: System, unit: Array) -> Array:
+    """Points over the free coordinates of a block; uniform ones from uniform ones.
+
+    Args:
+        block: one of the blocks of the system.
+        system: gives the intervals.
+        unit: (n, cube_dimension(block)), from 0 to 1. Where the block is a boundary, the last one
+            picks the side.
+
+    Returns:
+        (n, len(block.free)), in the user's units.
+    """
+    intervals = dict(zip(system.coordinates, system.intervals, strict=True))
+    low, high = np.array([intervals[c] for c in block.free]).T
+    inside = low + (high - low) * unit[:, : len(low)]
+    points = np.clip(inside, np.nextafter(low, high), np.nextafter(high, low))
+    if block.sides:
+        # The area of a side is the volume of the box over the length across.
+        areas = np.repeat(1 / (high - low)[list(block.sides)], 2)
+        shares = np.cumsum(areas) / areas.sum()
+        side = np.searchsorted(shares[:-1], unit[:, -1], side="right")
+        axis = np.array(block.sides)[side // 2]
+        points[np.arange(len(points)), axis] = np.where(side % 2, high[axis], low[axis])
+    return points
 
 
 def site_points(block: Block, system: System, free_points: Array) -> tuple[Array, ...]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import sympy
 
+from pinnsolve.pde.boundary import OnBoundary
 from pinnsolve.pde.conditions import Condition, Interval, classify
 from pinnsolve.pde.coordinates import Coordinate
 from pinnsolve.pde.jets import Jet, Site
@@ -48,11 +49,19 @@ class Block:
         sites: the places that the residuals touch for each point of the set; for each coordinate of
             the system the coordinate itself where it is free, or its fixed value.
         residuals: the equations.
+        sides: positions of the coordinates at one of whose ends each point lies, if the set is the
+            whole boundary: all coordinates vary over it.
     """
 
     free: tuple[Coordinate, ...]
     sites: tuple[Site, ...]
     residuals: tuple[Residual, ...]
+    sides: tuple[int, ...] = ()
+
+    @property
+    def dimension(self) -> int:
+        """That of the set of points; of what fills the domain, the number of coordinates."""
+        return len(self.free) - bool(self.sides)
 
 
 @dataclass(frozen=True)
@@ -109,7 +118,8 @@ class System:
         lines = [self.scaling]
         for block in (*self.blocks, *self.exact):
             places = ", ".join(f"({', '.join(map(_show, site))})" for site in block.sites)
-            lines.append(f"at {places}" + ", exactly" * (block in self.exact))
+            where = " on the boundary" * bool(block.sides) + ", exactly" * (block in self.exact)
+            lines.append(f"at {places}{where}")
             lines += [f"  {r.kind:9} {r.expression} = 0" for r in block.residuals]
         return "\n".join(lines)
 
@@ -135,12 +145,15 @@ def normalize(problem: Problem) -> System:
       boundary  u = 0
     """
     parts = [classify(e, problem.coordinates, problem.intervals) for e in problem.equations]
-    places: dict[tuple[Site, ...], list[Residual]] = {}
+    places: dict[tuple[tuple[Site, ...], tuple[int, ...]], list[Residual]] = {}
     for label, part in sorted(_labelled(parts), key=lambda item: item[1].kind != "equation"):
         residual = Residual(label, part.source, part.residual, part.kind)
-        places.setdefault(part.sites, []).append(residual)
-    free = {part.sites: part.free for part in parts}
-    blocks = tuple(Block(free[sites], sites, tuple(group)) for sites, group in places.items())
+        places.setdefault(part.part, []).append(residual)
+    free = {part.part: part.free for part in parts}
+    blocks = tuple(
+        Block(free[sites, sides], sites, tuple(group), sides)
+        for (sites, sides), group in places.items()
+    )
     names = tuple(f.name for f in problem.fields)
     return System(problem.coordinates, problem.intervals, names, blocks, problem.unknowns)
 
@@ -176,6 +189,9 @@ def _label(part: Condition) -> str:
     full = part.source
     if isinstance(part.equation, sympy.Eq) and part.kind in ("initial", "boundary", "point"):
         full = text(part.equation.lhs)
+    if isinstance(part.equation, OnBoundary):
+        inner = part.equation.equation
+        full = f"{text(inner.lhs if isinstance(inner, sympy.Eq) else inner)} on the boundary"
     return full if len(full) <= _LABEL else full[: _LABEL - 3].rstrip() + "..."
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import sympy
 from sympy.printing.str import StrPrinter
 
+from pinnsolve.pde.boundary import OnBoundary
 from pinnsolve.pde.fields import Field
 
 
@@ -35,10 +36,19 @@ class _UserPrinter(StrPrinter):
         place = [at.get(c, c) for c in target.coordinates]
         return f"{self._print(inner)}({self.stringify(place, ', ')})"
 
+    def _print_OnBoundary(self, expr: OnBoundary) -> str:
+        return f"{statement(expr.equation)} on the boundary"
+
     def _print_Relational(self, expr: Any) -> str:
         if isinstance(expr, sympy.Eq):
             return f"{self._print(expr.lhs)} = {self._print(expr.rhs)}"
         return super()._print_Relational(expr)
+
+
+def statement(equation: object) -> str:
+    """An equation as a sentence: a bare expression is said to be 0."""
+    bare = isinstance(equation, sympy.Expr)
+    return f"{text(equation)} = 0" if bare else text(equation)
 
 
 def text(expression: object) -> str:

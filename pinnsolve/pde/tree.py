@@ -15,6 +15,7 @@ from sympy.core import relational
 from sympy.functions.elementary.piecewise import ExprCondPair
 
 from pinnsolve.errors import FileError, ProblemWarning
+from pinnsolve.pde.boundary import OnBoundary
 from pinnsolve.pde.coordinates import Coordinate
 from pinnsolve.pde.fields import Field, FieldDerivative, field
 from pinnsolve.pde.problem import Problem
@@ -35,7 +36,7 @@ _NODES: dict[str, Callable[..., Any]] = {
         *(sympy.Abs, sympy.sign, sympy.Min, sympy.Max, sympy.Heaviside, sympy.floor, sympy.ceiling),
         *(relational.Eq, relational.Ne, relational.Lt, relational.Le, relational.Gt, relational.Ge),
         *(sympy.And, sympy.Or, sympy.Not),
-        ExprCondPair,
+        *(ExprCondPair, OnBoundary),
     )
 }
 _CONSTANTS: dict[str, Any] = {
@@ -171,7 +172,7 @@ def _rebuild(data: Sequence[Any], names: Names) -> Any:
     if kind not in _NODES:
         raise FileError(f"the file contains {kind!r}, which is no known function")
     args = [_rebuild(a, names) for a in rest]
-    if kind in ("Tuple", "ExprCondPair", "Subs"):
+    if kind in ("Tuple", "ExprCondPair", "Subs", "OnBoundary"):
         return _NODES[kind](*args)
     # The tree must come back as it was, even where sympy would now write it in another way.
     return _NODES[kind](*args, evaluate=False)

@@ -95,7 +95,7 @@ def _check_counts(conditions: Sequence[Condition], fields: Sequence[Field], doma
 
 def _check_repeated(conditions: Sequence[Condition]) -> None:
     for first, second in combinations(conditions, 2):
-        if first.sites != second.sites or first.jets != second.jets:
+        if first.part != second.part or first.jets != second.jets:
             continue
         same = (first.residual - second.residual).expand() == 0
         if same or (first.residual + second.residual).expand() == 0:
@@ -150,7 +150,7 @@ def _check_initial(
     axis: int,
 ) -> None:
     """A field of order m in time needs m conditions at fixed times (the first or not)."""
-    slices = [c for c in others if any(c.fixed(s) == (axis,) for s in range(len(c.sites)))]
+    slices = [c for c in others if c.fixes(axis)]
     if len(fields) > 1 and len(slices) >= sum(max(evolved(c, axis).values()) for c in interior):
         return  # conditions on one field may stand for those on another
     intervals = [interval for _, interval in domain]
@@ -201,13 +201,14 @@ def _check_ordinary(
     coordinate, ends = domain[0]
     regular = not any(_degenerate(interior, f.name, domain, 0, end) for f in fields for end in ends)
     needed = _structural_order(interior, fields, 0)
-    if regular and len(others) < needed:
+    given = sum(2 if condition.sides else 1 for condition in others)
+    if regular and given < needed:
         target = max(fields, key=lambda f: max(c.order(f.name, 0) for c in interior))
         raise ProblemError(
             "PS-E010",
             f"equations of total order {needed} in {coordinate} need {needed} "
             f"condition{'s' if needed > 1 else ''} on the boundary, but there "
-            f"{'is' if len(others) == 1 else 'are'} {len(others)}",
+            f"{'is' if given == 1 else 'are'} {given}",
             "; ".join(c.source for c in interior),
             f"add a condition such as Eq({_call(target, {coordinate: ends[0]})}, ...)",
         )
@@ -227,14 +228,7 @@ def _check_boundary(
     """
     coordinate, ends = domain[axis]
     orders = {f.name: max(c.order(f.name, axis) for c in interior) for f in fields}
-    on_side = {
-        end: [
-            c
-            for c in others
-            if any(c.fixed(s) == (axis,) and c.sites[s][axis] == end for s in range(len(c.sites)))
-        ]
-        for end in ends
-    }
+    on_side = {end: [c for c in others if c.fixes(axis, end)] for end in ends}
     if max(orders.values()) == 1:
         _check_inflow(interior, others, fields, domain, axis)
     share = ceil(_structural_order(interior, fields, axis) / 2)
@@ -285,7 +279,7 @@ def _check_inflow(
 ) -> None:
     """Of order 1 with a constant speed: information enters on one side at least."""
     coordinate, (low, high) = domain[axis]
-    if any(axis in c.fixed(s) for c in others for s in range(len(c.sites))):
+    if any(axis in c.fixed(s) or axis in c.sides for c in others for s in range(len(c.sites))):
         return
     for condition in interior:
         for jet in condition.jets:

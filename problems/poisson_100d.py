@@ -1,0 +1,35 @@
+"""Poisson equation in the unit cube of a hundred dimensions.
+
+    laplace u = 200,                      0 < x1, ..., x100 < 1
+    u = x1^2 + ... + x100^2 on the sides
+
+Statement: E and Yu, Commun. Math. Stat. 6 (2018) 1-12 (the deep Ritz method); also in
+Dangel, Mueller and Zeinhofer, NeurIPS 2024, arXiv 2405.15603, there divided by the norm of u.
+Reference: that closed form, exact to round-off.
+"""
+
+from sympy import Add, Eq
+
+import pinnsolve as ps
+from problems.references import Reference, scattered
+
+x = ps.coordinates(" ".join(f"x{i}" for i in range(1, 101)))
+u = ps.field("u", *x)
+exact = Add(*(xi**2 for xi in x))
+domain = dict.fromkeys(x, (0, 1))
+
+
+def problem() -> ps.Problem:
+    """The statement."""
+    return ps.Problem(Eq(ps.laplace(u), 200), ps.on_boundary(Eq(u, exact)), domain=domain)
+
+
+def reference() -> Reference:
+    """Closed form at 10,000 random points."""
+    return scattered({"u": exact}, domain, 10_000, "E and Yu 2018")
+
+
+if __name__ == "__main__":
+    from pinnsolve.command_line import run
+
+    run(problem, reference)
