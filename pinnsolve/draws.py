@@ -47,9 +47,9 @@ class AbstractDraw(ABC):
     """
 
     @property
-    def grows(self) -> float:
-        """How many times as many points each draw takes as the last one."""
-        return 1.0
+    def keeps(self) -> bool:
+        """Whether points stay, so that a draw only adds to them."""
+        return False
 
     @abstractmethod
     def candidates(self, place: Place, rng: np.random.Generator) -> Array:
@@ -139,34 +139,30 @@ class RAD(AbstractDraw):
 @final
 @dataclass(frozen=True)
 class RAR(AbstractDraw):
-    """Points stay, and each draw adds the fraction `added` of them where the residual is large:
+    """Points stay, and while they are overfitted more are added where the residual is large:
     residual-based adaptive refinement with distribution, RAR-D.
 
-    New points are drawn as by `RAD`, with exponent 2 and floor 0 by default, until there are
-    `Points.last` rows for each parameter. Source: Wu et al., CMAME 403 (2023) 115671, section 2.4;
-    RAR, which adds the largest residuals alone: Lu, Meng, Mao and Karniadakis, SIAM Review 63
-    (2021) 208, is the limit of a large exponent.
+    A draw adds `Points.growth` - 1 times what there is, so there are as few points as will do, and
+    the optimizer is never thrown back by a loss that jumps. New points are drawn as by `RAD`, with
+    exponent 2 and floor 0 by default. Source: Wu et al., CMAME 403 (2023) 115671, section 2.4,
+    where every draw adds; RAR, which adds the largest residuals alone: Lu, Meng, Mao and
+    Karniadakis, SIAM Review 63 (2021) 208, is the limit of a large exponent.
 
     >>> import pinnsolve as ps
-    >>> ps.Points(interior=1000, draw=ps.RAR(added=0.2)).draw.grows
-    1.2
+    >>> ps.Points(interior=1000, draw=ps.RAR(exponent=1.0)).draw.keeps
+    True
     """
 
-    added: float = 0.1
     exponent: float = 2.0
     floor: float = 0.0
     candidates_per_point: int = 20
 
     def __post_init__(self) -> None:
         _check(self, self.exponent, self.floor, self.candidates_per_point)
-        if not self.added > 0:
-            raise PinnsolveError(
-                f"{self}: added must be positive; points that stay as they are are Points(redraw=0)"
-            )
 
     @property
-    def grows(self) -> float:
-        return 1.0 + self.added
+    def keeps(self) -> bool:
+        return True
 
     def candidates(self, place: Place, rng: np.random.Generator) -> Array:
         return place.sobol(max(1, self._missing(place)) * self.candidates_per_point)

@@ -14,7 +14,7 @@ import numpy as np
 
 from pinnsolve.devices.base import AbstractObjective, BlockPoints, split_rows
 from pinnsolve.diff.parameters import Array
-from pinnsolve.draws import RAD, AbstractDraw, Place
+from pinnsolve.draws import RAR, AbstractDraw, Place
 from pinnsolve.errors import PinnsolveError
 from pinnsolve.pde.sampling import cube_dimension, from_unit_cube, sample, site_points
 from pinnsolve.pde.system import Block, System
@@ -30,11 +30,12 @@ class Points:
     Training starts with few points, because early steps need no more. Before each draw the loss is
     taken at points never trained on; where that held-out loss is more than `overfit` times the
     training loss, the points are fitted much better than what lies between them, and the draw
-    takes `growth` times as many as the last one.
+    takes `growth` times as many as the last one: with `RAR`, the default, by adding to them.
 
     Attributes:
-        interior: points of each set that fills the domain, whatever is overfitted. By default the
-            rows of the Jacobian are `first` to `last` times the parameters.
+        interior: points of each set that fills the domain, to begin with; other draws than `RAR`
+            never take more. By default the rows of the Jacobian are `first` to `last` times the
+            parameters.
         boundary: points of each lower-dimensional set; by default twice the points that a side of
             a regular grid in the interior has, at least 32.
         redraw: optimizer steps between two draws; 0 for never, None for what suits the optimizer.
@@ -49,11 +50,11 @@ class Points:
     interior: int | None = None
     boundary: int | None = None
     first: float = 1.0
-    last: float = 6.0
+    last: float = 8.0
     growth: float = 1.5
     overfit: float = 2.0
     redraw: int | None = None
-    draw: AbstractDraw = field(default_factory=RAD)
+    draw: AbstractDraw = field(default_factory=RAR)
 
     def __post_init__(self) -> None:
         for name in ("interior", "boundary"):
@@ -69,9 +70,10 @@ class Points:
 
     def next_density(self, density: float, training: float, held_out: float) -> float:
         """The density of the next draw after `density`, from the training and held-out losses."""
-        overfitted = held_out > self.overfit * training and self.interior is None
-        growth = max(self.growth if overfitted else 1.0, self.draw.grows)
-        return max(density, min(density * growth, self.last))
+        fixed = self.interior is not None and not self.draw.keeps
+        if fixed or not held_out > self.overfit * training:
+            return density
+        return max(density, min(density * self.growth, self.last))
 
 
 @dataclass(frozen=True)
@@ -97,9 +99,9 @@ class Collocation:
 
     def counts(self, density: float) -> list[int]:
         """Points per block; `density` times the parameters is the rows that fill the domain. Where
-        numbers are asked for, only a draw that grows takes more."""
+        numbers are asked for, only a draw that keeps its points takes more."""
         dimension, chosen = self.system.dimension, self.settings
-        more = density / chosen.first if chosen.draw.grows > 1 else 1.0
+        more = density / chosen.first if chosen.draw.keeps else 1.0
         filling = [b for b in self.system.blocks if b.dimension == dimension]
         rows = max(1, sum(len(b.residuals) for b in filling))
         full = (
@@ -146,7 +148,7 @@ class Collocation:
         density: float,
         present: Sample,
     ) -> Sample:
-        """Draw `number`, as `Points.draw` says."""
+        """Draw `number`, as `Points.draw` says; `present` itself where there is nothing to add."""
         draw, rng = self.settings.draw, np.random.default_rng([self.seed, number])
         places = [
             self._place(block, free, count, self.seed + DRAW_SEED * number)
@@ -154,6 +156,8 @@ class Collocation:
                 self.system.blocks, present.free, self.counts(density), strict=True
             )
         ]
+        if draw.keeps and all(place.count <= len(place.present) for place in places):
+            return present
         candidates = self.at(
             [draw.candidates(place, rng) if place.cube else place.present for place in places]
         )

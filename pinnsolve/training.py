@@ -110,9 +110,11 @@ class Training:
                     seen = run.history[-1]
                     progress.update(replace(self._record(run, seen.losses), errors=seen.errors))
                 if redraw or self._weigh_is_due(run):
+                    weighting = run.weighting
                     run = self._redraw(run) if redraw else self._weigh(run)
-                    objective = self._objective(run.sample, run.weighting)
-                    run = replace(run, state=self.optimizer.rebase(objective, run.state))
+                    if run.weighting is not weighting:  # the draw may have left all as it was
+                        objective = self._objective(run.sample, run.weighting)
+                        run = replace(run, state=self.optimizer.rebase(objective, run.state))
                 if self.checkpoint is not None and run.seconds >= next_save:
                     started = self._seconds()
                     save_run(self.checkpoint, run, self._identity())
@@ -146,6 +148,8 @@ class Training:
         )
         theta, bind = run.state.theta, self.pipeline.executable.bind
         sample = self.collocation.redraw(bind, theta, number, density, run.sample)
+        if sample is run.sample:
+            return replace(run, draws=number, drawn_at=run.step)
         weighting = self._weighed(run.weighting, sample, theta)
         return replace(
             run,

@@ -257,8 +257,9 @@ def test_a_loss_is_met_by_the_first_weights() -> None:
 
 
 def test_points_stay_for_weights_that_remember_them() -> None:
+    draw = ps.Points(draw=ps.RAD())
     points = {
-        weights: HEAT.solve(steps=25, weights=weights(), **SMALL).points["u(x, 0)"]
+        weights: HEAT.solve(steps=25, weights=weights(), points=draw, **SMALL).points["u(x, 0)"]
         for weights in (ps.FixedWeights, ps.RBAWeights, ps.SelfAdaptiveWeights)
     }
     first = HEAT.solve(steps=1, **SMALL).points["u(x, 0)"]
