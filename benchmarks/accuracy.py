@@ -68,7 +68,8 @@ JAXPI = "jaxpi, arXiv 2308.08468, GPU"
 ROWS = (
     Row("Burgers, nu = 0.01/pi", "burgers", 1800, 1e-6, 1e-8, 1.62e-8, f"{KIYANI}, 2,878 s"),
     Row("Allen-Cahn, D = 1e-4, k = 5", "allen_cahn", 1800, 1e-5, 5e-7, 9.4e-7, KIYANI),
-    Row("Korteweg-de Vries, 0.0025", "kdv", 900, 1e-5, 1e-8),
+    Row("Korteweg-de Vries, 0.022^2", "kdv", 1800, 1e-5, 1e-8, 8.2e-11, f"{WEBB}, 1,210 s"),
+    Row("Kuramoto-Sivashinsky, regular", "kuramoto_sivashinsky", 900, 1e-4, 1e-6),
     Row(
         "Helmholtz, (1, 4)", "helmholtz", 900, 1e-7, 1e-9, 2e-9,
         "Jnini et al., arXiv 2604.05230, GPU, 540 s",
@@ -141,7 +142,7 @@ def _line(row: Row, found: Sequence[Record]) -> list[str]:
         return [row.title, crashed, *[f"{target:.0e}" for target in (row.first, row.goal)],
                 *["-"] * 5, best]  # fmt: skip
     fields = {name: max(_value(r["errors"][name]) for r in done) for name in done[0]["errors"]}
-    worst = max(_merit(row, r["errors"]) for r in done)
+    worst = max(merit(r["errors"], row.fields) for r in done)
     few = f"seeds {', '.join(str(r['seed']) for r in done)} only" if len(done) < len(SEEDS) else ""
     told = ", ".join(f"{name} {error:.1e}" for name, error in fields.items())
     times = [reached(row, r["curve"], row.first) for r in done]
@@ -160,8 +161,9 @@ def _line(row: Row, found: Sequence[Record]) -> list[str]:
     ]
 
 
-def _merit(row: Row, errors: Mapping[str, float]) -> float:
-    return max(_value(errors[name]) for name in row.fields or errors)
+def merit(errors: Mapping[str, float | None], fields: Sequence[str] = ()) -> float:
+    """The worst error of the fields that count, by default all."""
+    return max(_value(errors[name]) for name in fields or errors)
 
 
 def _value(error: float | None) -> float:
@@ -169,16 +171,18 @@ def _value(error: float | None) -> float:
     return np.inf if error is None or np.isnan(error) else error
 
 
-def merits(row: Row, curve: Mapping[str, Any]) -> list[float]:
-    """The error that counts at each time of a curve."""
-    errors = [curve["errors"][name] for name in row.fields or curve["errors"]]
-    return [max(map(_value, look)) for look in zip(*errors, strict=True)]
+def merits(curve: Mapping[str, Any], fields: Sequence[str] = ()) -> list[float]:
+    """The same at each time of a curve."""
+    names, columns = curve["errors"].keys(), curve["errors"].values()
+    return [
+        merit(dict(zip(names, look, strict=True)), fields) for look in zip(*columns, strict=True)
+    ]
 
 
 def reached(row: Row, curve: Mapping[str, Any], target: float) -> float | None:
     """When the error that counts was first at most `target`, of windows in the last one; None when
     it never was."""
-    looks = zip(curve["seconds"], curve["window"], merits(row, curve), strict=True)
+    looks = zip(curve["seconds"], curve["window"], merits(curve, row.fields), strict=True)
     last = max(curve["window"])
     return next((s for s, window, error in looks if window == last and error <= target), None)
 
@@ -196,7 +200,8 @@ def panels(rows: Sequence[Row], found: Sequence[Record]) -> list[Panel]:
     for row in rows:
         done = [r for r in found if r["problem"] == row.file and "crash" not in r]
         curves = [
-            Curve(f"seed {r['seed']}", r["curve"]["seconds"], merits(row, r["curve"])) for r in done
+            Curve(f"seed {r['seed']}", r["curve"]["seconds"], merits(r["curve"], row.fields))
+            for r in done
         ]
         levels = {"first target": row.first, "goal": row.goal}
         if row.best is not None:

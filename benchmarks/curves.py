@@ -34,8 +34,16 @@ class Panel:
     levels: dict[str, float]
 
 
-def draw(panels: Sequence[Panel], columns: int = COLUMNS, width: float = 3.4) -> Figure:
-    """One plot a panel; curves of one label look the same in all, and one legend tells them."""
+def draw(
+    panels: Sequence[Panel],
+    columns: int = COLUMNS,
+    width: float = 3.4,
+    logarithmic: bool = False,
+) -> Figure:
+    """One plot a panel; curves of one label look the same in all, and one legend tells them.
+
+    Errors are on a logarithmic axis, and times too where `logarithmic`.
+    """
     columns = min(columns, len(panels))
     rows = -(-len(panels) // columns)
     figure = Figure(figsize=(width * columns, 0.8 * width * rows + 0.5), layout="constrained")
@@ -45,6 +53,8 @@ def draw(panels: Sequence[Panel], columns: int = COLUMNS, width: float = 3.4) ->
     handles = {}
     for panel, ax in zip(panels, axes, strict=False):
         handles |= _draw_panel(ax, panel, labels, levels)
+        if logarithmic:
+            ax.set_xscale("log", nonpositive="mask")
     for ax in axes[len(panels) :]:
         ax.set_axis_off()
     figure.legend(
