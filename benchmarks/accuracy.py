@@ -79,7 +79,11 @@ ROWS = (
     Row("advection, speed 80", "advection", 900, 1e-4, 1e-7, 6.9e-4, JAXPI),
     Row("advection, speed 100", "advection_100", 900, 1e-4, 1e-7),
     Row("Poisson, 2D", "poisson", 300, 1e-8, 1e-10, 6.1e-8, DANGEL),
+    Row("Poisson, 5D", "poisson_5d", 900, 1e-6, 1e-9, 3.0e-16, f"{WEBB}, 407 s"),
+    Row("Poisson, 10D", "poisson_10d", 900, 1e-4, 1e-6, 6.0e-12, f"{WEBB}, 3,240 s"),
+    Row("Poisson, 100D", "poisson_100d", 900, 3e-3, 1e-3, 3.6e-3, GUZMAN),
     Row("heat, 1D", "heat", 300, 1e-8, 1e-10, 2.8e-8, DANGEL),
+    Row("heat, 4D", "heat_4d", 900, 1e-5, 5e-7, 1.3e-6, DANGEL),
     Row("Kovasznay flow, Re = 40", "kovasznay", 900, 1e-7, 1e-9),
     Row(
         "Taylor-Green vortex, nu = 0.01", "taylor_green", 900, 1e-6, 1e-8, 2e-2, "MindFlow, Ascend"

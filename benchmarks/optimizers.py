@@ -64,7 +64,7 @@ PROBLEMS = {
     "helmholtz": "Helmholtz (1, 4)",
     "allen_cahn": "Allen-Cahn",
     "kovasznay": "Kovasznay",
-    "heat": "heat",
+    "poisson_5d": "Poisson, 5D",
 }
 
 

@@ -29,9 +29,9 @@ def test_a_run_prints_its_record(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("PINNSOLVE_THREADS", "1")
-    optimizers.run("heat", "LM", 0.05)
+    optimizers.run("poisson_5d", "LM", 0.05)
     printed = json.loads(capsys.readouterr().out.splitlines()[-1])
-    assert printed["problem"] == "heat"
+    assert printed["problem"] == "poisson_5d"
     assert len(printed["curve"]["errors"]["u"]) == len(printed["curve"]["seconds"]) >= 2
 
 
@@ -45,17 +45,21 @@ def record(method: str, problem: str, errors: list[float | None], **more: Any) -
 
 def test_the_table_shows_failures_as_such() -> None:
     found = [
-        record("Adam", "heat", [1.0, 1e-2, 1e-3]),
-        record("LM", "heat", [1.0, 1e-5, 1e-9]),
+        record("Adam", "poisson_5d", [1.0, 1e-2, 1e-3]),
+        record("LM", "poisson_5d", [1.0, 1e-5, 1e-9]),
         record("LM", "burgers", [1.0, 1.0, None]),
         record(
-            "DSGNAR", "heat", [1.0, 0.5, 0.4], seconds=3.0, stop_reason="the radius is too small"
+            "DSGNAR",
+            "poisson_5d",
+            [1.0, 0.5, 0.4],
+            seconds=3.0,
+            stop_reason="the radius is too small",
         ),
         {"problem": "burgers", "method": "KFAC", "crash": "a trace\nValueError: no\nexit status 1"},
     ]
     lines = optimizers.overview(found).splitlines()
     cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines[:6]]
-    assert cells[0] == ["", "Burgers", "heat"]
+    assert cells[0] == ["", "Burgers", "Poisson, 5D"]
     assert cells[2:] == [
         ["Adam", "-", "1.0e-03 (1,234)"],
         ["LM", "inf* (1,234)", "1.0e-09 (1,234)"],
@@ -64,10 +68,10 @@ def test_the_table_shows_failures_as_such() -> None:
     ]
     assert set(lines[7:]) == {
         "* LM, Burgers: diverged: error inf after 10 s",
-        "* DSGNAR, heat: ended after 3 s: the radius is too small",
+        "* DSGNAR, Poisson, 5D: ended after 3 s: the radius is too small",
         "* KFAC, Burgers: crashed: ValueError: no",
     }
-    drawn = optimizers.panel("heat", found)
+    drawn = optimizers.panel("poisson_5d", found)
     assert [(c.label, c.ending) for c in drawn.curves] == [
         ("Adam", ""),
         ("LM", ""),
@@ -76,9 +80,9 @@ def test_the_table_shows_failures_as_such() -> None:
 
 
 def test_jobs_depend_on_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    (before,) = optimizers.jobs(["heat"], ["LM"], 5.0)
+    (before,) = optimizers.jobs(["poisson_5d"], ["LM"], 5.0)
     changed = {"LM": optimizers.Method(ps.LevenbergMarquardt(damping=1.0))}
     monkeypatch.setattr(optimizers, "METHODS", changed)
-    (after,) = optimizers.jobs(["heat"], ["LM"], 5.0)
-    assert (before.name, before.name) == (after.name, "heat-LM-5s")
+    (after,) = optimizers.jobs(["poisson_5d"], ["LM"], 5.0)
+    assert (before.name, before.name) == (after.name, "poisson_5d-LM-5s")
     assert before.key != after.key
