@@ -49,6 +49,7 @@ from pinnsolve.optim import (
 from pinnsolve.pde.boundary import on_boundary
 from pinnsolve.pde.coordinates import coordinates
 from pinnsolve.pde.fields import field, fields
+from pinnsolve.pde.observations import observations
 from pinnsolve.pde.operators import at, divergence, gradient, laplace, pin
 from pinnsolve.pde.problem import Problem
 from pinnsolve.pde.unknowns import unknown
@@ -135,6 +136,7 @@ __all__ = [
     "laplace",
     "load",
     "nets",
+    "observations",
     "on_boundary",
     "ops",
     "pin",

@@ -114,7 +114,7 @@ class Collocation:
             if block.dimension == dimension:
                 counts.append(full)
             elif not block.free:
-                counts.append(1)
+                counts.append(1 if block.given is None else len(block.given.points))
             elif chosen.boundary:
                 counts.append(round(chosen.boundary * more))
             else:
@@ -177,7 +177,8 @@ class Collocation:
             stop = start + len(block.residuals)
             scale = np.tile(np.sqrt(self.weights[start:stop] / len(points)), (len(points), 1))
             start = stop
-            blocks.append(BlockPoints(site_points(block, self.system, points), scale))
+            data = None if block.given is None else block.given.data
+            blocks.append(BlockPoints(site_points(block, self.system, points), scale, data))
         return Sample(tuple(free), tuple(blocks))
 
     def _place(self, block: Block, present: Array, count: int, seed: int) -> Place:

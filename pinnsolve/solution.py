@@ -16,7 +16,7 @@ from pinnsolve.diagnosis import Finding
 from pinnsolve.errors import FileError, SolutionError
 from pinnsolve.history import History, Record
 from pinnsolve.pde.problem import Problem
-from pinnsolve.pde.tree import problem_from_data, problem_to_data
+from pinnsolve.pde.tree import problem_arrays, problem_from_data, problem_to_data
 from pinnsolve.piecewise import Piecewise
 from pinnsolve.solution_field import AbstractEvaluator, Array, SolutionField, nearest
 
@@ -304,7 +304,8 @@ def _to_data(solution: Solution) -> tuple[dict[str, Any], dict[str, NDArray[Any]
     points = {f"points/{index}": array for index, array in enumerate(solution.points.values())}
     history = {f"history/{name}": array for name, array in solution.history.to_arrays().items()}
     network = {f"evaluator/{name}": array for name, array in evaluator_arrays.items()}
-    return header, points | history | network
+    observed = {f"problem/{name}": a for name, a in problem_arrays(solution.problem).items()}
+    return header, points | history | network | observed
 
 
 def _from_data(
@@ -316,7 +317,7 @@ def _from_data(
 
     points = group("points")
     return Solution(
-        problem=problem_from_data(header["problem"]),
+        problem=problem_from_data(header["problem"], group("problem")),
         evaluator=evaluator(header["evaluator"], group("evaluator")),
         history=History.from_arrays(group("history")),
         residual_names=tuple(header["residual_names"]),

@@ -7,7 +7,7 @@ parameters with the smallest held-out loss seen so far are returned, with the re
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
@@ -143,8 +143,10 @@ class Training:
     def _redraw(self, run: Run) -> Run:
         """New points, and more of them where the present ones are overfitted."""
         seen, number = run.history[-1], run.draws + 1
+        # Observations are the same in both, and would hide that others are overfitted.
+        same = sum(self._data_losses(seen.losses))
         density = self.collocation.settings.next_density(
-            run.density, (seen.trained or 0.0) ** 2, (seen.held_out or 0.0) ** 2
+            run.density, (seen.trained or 0.0) ** 2 - same, (seen.held_out or 0.0) ** 2 - same
         )
         theta, bind = run.state.theta, self.pipeline.executable.bind
         sample = self.collocation.redraw(bind, theta, number, density, run.sample)
@@ -159,6 +161,10 @@ class Training:
             drawn_at=run.step,
             density=density,
         )
+
+    def _data_losses(self, losses: Sequence[float]) -> list[float]:
+        """Those of observations."""
+        return [x for x, r in zip(losses, self.residuals, strict=True) if r.kind == "data"]
 
     def _weigh_is_due(self, run: Run) -> bool:
         return self.weights.every > 0 and run.step % self.weights.every == 0
@@ -267,17 +273,19 @@ class Training:
 
     def _identity(self) -> dict[str, Any]:
         """What must agree for a checkpoint to be of this run."""
-        model = self.pipeline.model
+        model, problem = self.pipeline.model, self.pipeline.problem
         return {
             "seed": self.collocation.seed,
             "equations": [residual.source for residual in self.residuals],
+            "unknowns": [[unknown.name, *unknown.settings] for unknown in problem.unknowns],
+            "observations": [_digest(o.points, o.data) for o in problem.observations],
             "domain": [list(interval) for interval in self.pipeline.system.intervals],
             "network": model.text,
             "ansatz": [str(form) for form in model.forms],
             "optimizer": repr(self.optimizer),
             "points": repr(self.collocation.settings),
             "weights": repr(self.weights),
-            "start": "drawn" if self.first is None else blake2b(self.first.tobytes()).hexdigest(),
+            "start": "drawn" if self.first is None else _digest(self.first),
         }
 
     def _solution(self, run: Run, reason: str) -> Solution:
@@ -367,6 +375,10 @@ class Training:
         kind = "auto" if self.weights == FixedWeights() else type(self.weights).__name__
         factors = zip(self.names, weighting.factors, strict=True)
         return f"{kind}: " + ", ".join(f"{name} {factor:.3g}" for name, factor in factors)
+
+
+def _digest(*arrays: Array) -> str:
+    return blake2b(b"".join(array.tobytes() for array in arrays)).hexdigest()
 
 
 def late(system: System, points: Array) -> Array:

@@ -21,6 +21,8 @@ from pinnsolve.diff.parameters import Array
 from pinnsolve.errors import PinnsolveError
 from pinnsolve.pde.system import Jet, Residual, System
 
+DATA = 1.0  # default weight of observations
+
 
 @dataclass(frozen=True, eq=False)
 class Weighting:
@@ -108,7 +110,8 @@ class View:
 
 
 def _rows(block: BlockPoints, rows: slice, scale: Array) -> BlockPoints:
-    return BlockPoints(tuple(site[rows] for site in block.sites), scale)
+    data = None if block.data is None else block.data[rows]
+    return BlockPoints(tuple(site[rows] for site in block.sites), scale, data)
 
 
 def split_columns(values: Array, blocks: Sequence[BlockPoints]) -> list[Array]:
@@ -119,6 +122,8 @@ def split_columns(values: Array, blocks: Sequence[BlockPoints]) -> list[Array]:
 def default_weight(residual: Residual) -> float:
     """Conditions weigh more than equations, because an error in them spreads over the whole domain;
     initial values most, because it may grow with time."""
+    if residual.kind == "data":
+        return DATA * residual.unit**2
     if residual.kind == "equation":
         return 1.0
     values_only = not any(any(jet.orders) for jet in residual.expression.atoms(Jet))

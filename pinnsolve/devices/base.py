@@ -30,17 +30,21 @@ class ResidualBlock:
 
 @dataclass(frozen=True)
 class BlockPoints:
-    """sites: per site the physical coordinates ``(n, d)``; scale: row scales ``(n, residuals)``."""
+    """sites: per site the physical coordinates ``(n, d)``; scale: row scales ``(n, residuals)``;
+    data: what is observed at the points ``(n, c)``, if anything is."""
 
     sites: tuple[Array, ...]
     scale: Array
+    data: Array | None = None
 
     @property
     def count(self) -> int:
         return len(self.scale)
 
     def named(self) -> dict[str, Array]:
-        return {**{f"site{s}": x for s, x in enumerate(self.sites)}, "scale": self.scale}
+        data = {} if self.data is None else {"data": self.data}
+        sites = {f"site{s}": x for s, x in enumerate(self.sites)}
+        return {**sites, **data, "scale": self.scale}
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """Residual graphs: the System, a Plan and approximators become nodes, and those become programs.
 
-A block's points enter as ``site0``, ``site1``, ... (physical coordinates, ``(n, d)``), its row
+A block's points enter as ``site0``, ``site1``, ... (physical coordinates, ``(n, d)``), what is
+observed there as ``data`` (its columns, ``(n, c)``), its row
 scales as ``scale`` ``(n, m)``: row i of residual j is multiplied by it, so that the loss is the
 plain sum of squares of all rows and padding has scale 0.
 """
@@ -43,6 +44,7 @@ def residual_nodes(
     numbers to be found have the values `unknowns`."""
     sites = [ops.input_points(f"site{s}", system.dimension) for s in range(len(block.sites))]
     symbols: dict[Any, Node] = _coordinate_nodes(system, block, sites) | dict(unknowns or {})
+    symbols |= _data_nodes(block)
     channels: dict[tuple[str, int], tuple[Basis, list[Node | None]]] = {}
     for s, row in enumerate(plan.bases):
         for basis, approximator in zip(row, approximators, strict=True):
@@ -75,6 +77,13 @@ def _coordinate_nodes(system: System, block: Block, sites: Sequence[Node]) -> di
         for j, coordinate in enumerate(system.coordinates)
         if isinstance(site[j], Coordinate)
     }
+
+
+def _data_nodes(block: Block) -> dict[Any, Node]:
+    """The columns of what is observed."""
+    columns = () if block.given is None else block.given.columns
+    data = ops.input_points("data", len(columns)) if columns else None
+    return {c: ops.column(data, j) for j, c in enumerate(columns) if data is not None}
 
 
 def field_channels(

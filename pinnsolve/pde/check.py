@@ -14,9 +14,10 @@ from sympy.core.function import AppliedUndef
 from pinnsolve.errors import ProblemError
 from pinnsolve.pde import wellposed
 from pinnsolve.pde.boundary import OnBoundary
-from pinnsolve.pde.conditions import Condition, Interval, classify
+from pinnsolve.pde.conditions import Condition, Interval, classify, classify_observed
 from pinnsolve.pde.coordinates import Coordinate
 from pinnsolve.pde.fields import Field, is_finite_number
+from pinnsolve.pde.observations import check_inside
 from pinnsolve.pde.text import text
 from pinnsolve.pde.unknowns import Unknown
 
@@ -41,8 +42,14 @@ def check(problem: "Problem") -> None:
     conditions = [classify(item, coordinates, intervals) for item in problem.equations]
     for condition in conditions:
         _check_places(condition, coordinates, intervals)
-    wellposed.check(conditions, problem.fields, problem.domain)
-    wellposed.check_unknowns(conditions, problem.unknowns, problem.fields, problem.domain)
+    data: list[Condition] = []
+    for given in problem.observations:
+        for expression in given.expressions:
+            _check_symbols(expression, coordinates, problem.fields)
+        check_inside(given, problem.domain)
+        data += classify_observed(given, coordinates, intervals)
+    wellposed.check(conditions, problem.fields, problem.domain, data)
+    wellposed.check_unknowns(conditions, problem.unknowns, problem.fields, problem.domain, data)
 
 
 def equation(item: Any, position: int) -> sympy.Basic:
@@ -217,6 +224,14 @@ def _check_symbols(
     functions = sorted((f for f in item.atoms(AppliedUndef) if not isinstance(f, Field)), key=str)
     known = set(coordinates) | item.atoms(Unknown)
     symbols = sorted(item.free_symbols - known, key=str)
+    strangers = [f for f in item.atoms(Field) if f.declared not in fields]
+    if strangers:
+        raise ProblemError(
+            "PS-E004",
+            f"the field {strangers[0].name} occurs in no equation",
+            text(item),
+            "add its equation, or leave it out",
+        )
     # The arguments of an undeclared function are no better than the function: name it first.
     for name in [*(str(f.func) for f in functions), *map(str, symbols)]:
         known = [*map(str, coordinates), *(f.name for f in fields)]

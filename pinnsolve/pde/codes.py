@@ -22,5 +22,6 @@ CODES: dict[str, str] = {
     "PS-E019": "fields of one problem do not have the same coordinates",
     "PS-E020": "nothing determines an unknown number",
     "PS-E021": "a condition cannot hold exactly, as is required",
+    "PS-E022": "observations that cannot be used",
     "PS-W001": "two conditions disagree where their places meet",
 }

@@ -4,7 +4,7 @@ Invariant: a `Condition` holds over its free coordinates, which are those left f
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import sympy
@@ -13,6 +13,7 @@ from pinnsolve.errors import ProblemError
 from pinnsolve.pde.boundary import OnBoundary
 from pinnsolve.pde.coordinates import Coordinate
 from pinnsolve.pde.jets import Jet, Site, resolve
+from pinnsolve.pde.observations import Observations
 from pinnsolve.pde.text import text
 
 Interval = tuple[float, float]
@@ -28,7 +29,7 @@ class Condition:
         sites: places that occur, one entry per coordinate: the coordinate, or its fixed value.
         free: coordinates that are free at some site.
         kind: "equation" (holds in the interior), "initial", "boundary", "periodic" (relates two
-            places) or "point" (everything else).
+            places), "data" (observations) or "point" (everything else).
         sides: positions of the coordinates at whose ends it holds, one at a time, where it holds
             on the whole boundary; else none.
     """
@@ -134,6 +135,26 @@ def _sides(
             "write the condition at a time, for example u(0)",
         )
     return sides
+
+
+def classify_observed(
+    given: Observations, coordinates: Sequence[Coordinate], intervals: Sequence[Interval]
+) -> tuple[Condition, ...]:
+    """Each measured expression as a condition of the kind "data".
+
+    Raises:
+        ProblemError: a field in it is at a fixed place.
+    """
+    found = [classify(residual, coordinates, intervals) for residual in given.residuals]
+    for condition, expression in zip(found, given.expressions, strict=True):
+        if condition.sites != (tuple(coordinates),):
+            raise ProblemError(
+                "PS-E022",
+                "a field in observations is at a fixed place",
+                text(expression),
+                "write the field alone, such as u or u.dx: the places are those of at={...}",
+            )
+    return tuple(replace(condition, kind="data") for condition in found)
 
 
 def periodic_axis(condition: Condition, intervals: Sequence[Interval]) -> int | None:

@@ -16,6 +16,7 @@ from pinnsolve.pde.boundary import OnBoundary
 from pinnsolve.pde.conditions import Interval
 from pinnsolve.pde.coordinates import Coordinate
 from pinnsolve.pde.fields import Field
+from pinnsolve.pde.observations import Observations
 from pinnsolve.pde.text import statement, text
 from pinnsolve.pde.unknowns import Unknown
 
@@ -28,12 +29,13 @@ class Problem:
     way: an `Eq`, or a bare expression meaning "= 0", holds over the coordinates it leaves free.
 
     Args:
-        equations: the equations and conditions, also in lists.
+        equations: the equations, conditions and `observations`, also in lists.
         domain: the interval of each coordinate.
         exact: the exact solution, if known, for error reports: an expression for each field.
 
     Attributes:
         equations: as given, flattened.
+        observations: likewise.
         domain: (coordinate, (low, high)) in the order of the arguments of the fields.
         fields: in the order of first use.
         unknowns: numbers to be found along with the fields, in the order of first use.
@@ -56,6 +58,7 @@ class Problem:
     """
 
     equations: tuple[sympy.Basic, ...]
+    observations: tuple[Observations, ...]
     domain: tuple[tuple[Coordinate, Interval], ...]
     fields: tuple[Field, ...]
     unknowns: tuple[Unknown, ...]
@@ -67,12 +70,16 @@ class Problem:
         domain: Mapping[Coordinate, Any],
         exact: Mapping[Any, Any] | None = None,
     ) -> None:
-        parts = tuple(check.equation(e, n) for n, e in enumerate(_flatten(equations), 1))
+        items = list(enumerate(_flatten(equations), 1))
+        observed = tuple(item for _, item in items if isinstance(item, Observations))
+        parts = tuple(check.equation(e, n) for n, e in items if not isinstance(e, Observations))
         fields = check.fields_of(parts)
         object.__setattr__(self, "equations", parts)
+        object.__setattr__(self, "observations", observed)
         object.__setattr__(self, "fields", fields)
         object.__setattr__(self, "domain", check.domain(domain, fields))
-        unknowns = check.unknowns_of(parts, self.coordinates, fields)
+        measured = [e for given in observed for e in given.expressions]
+        unknowns = check.unknowns_of([*parts, *measured], self.coordinates, fields)
         object.__setattr__(self, "unknowns", unknowns)
         object.__setattr__(self, "exact", _exact(exact, fields))
         check.check(self)
@@ -101,6 +108,7 @@ class Problem:
 
     def __str__(self) -> str:
         lines = [statement(e) for e in self.equations]
+        lines += map(str, self.observations)
         lines += [f"{low:g} <= {c} <= {high:g}" for c, (low, high) in self.domain]
         return "\n".join(lines)
 

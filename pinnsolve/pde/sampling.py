@@ -20,7 +20,8 @@ def sample(block: Block, system: System, count: int, seed: int) -> Array:
     Args:
         block: one of the blocks of the system.
         system: gives the intervals.
-        count: number of points; a block without free coordinates has one point, whatever the count.
+        count: number of points; a block without free coordinates has one point, or those given,
+            whatever the count.
         seed: same seed, same points; every block has a stream of its own.
 
     Returns:
@@ -32,7 +33,7 @@ def sample(block: Block, system: System, count: int, seed: int) -> Array:
     if count < 1:
         raise ValueError(f"count must be positive, not {count}")
     if not block.free:
-        return np.empty((1, 0))
+        return np.empty((1 if block.given is None else len(block.given.points), 0))
     from scipy.stats import qmc  # takes 0.7 s to import, which a loaded solution does not need
 
     stream = np.random.default_rng([seed, (*system.blocks, *system.exact).index(block)])
@@ -84,6 +85,9 @@ def site_points(block: Block, system: System, free_points: Array) -> tuple[Array
     Returns:
         One array (n, d) per site.
     """
+    if block.given is not None:
+        order = [block.given.coordinates.index(c) for c in system.coordinates]
+        return (block.given.points[:, order],)
     column = {c: i for i, c in enumerate(block.free)}
     places = []
     for site in block.sites:

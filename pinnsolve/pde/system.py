@@ -8,12 +8,14 @@ the map of the coordinates to [-1, 1] is the first layer of the network; `System
 from collections import Counter
 from dataclasses import dataclass
 
+import numpy as np
 import sympy
 
 from pinnsolve.pde.boundary import OnBoundary
-from pinnsolve.pde.conditions import Condition, Interval, classify
+from pinnsolve.pde.conditions import Condition, Interval, classify, classify_observed
 from pinnsolve.pde.coordinates import Coordinate
 from pinnsolve.pde.jets import Jet, Site
+from pinnsolve.pde.observations import Observations
 from pinnsolve.pde.problem import Problem
 from pinnsolve.pde.text import text
 from pinnsolve.pde.unknowns import Unknown
@@ -31,13 +33,16 @@ class Residual:
         name: a short label, unique in the system.
         source: the equation in the user's notation.
         expression: left minus right, in coordinates and jets.
-        kind: "equation", "initial", "boundary", "periodic" or "point".
+        kind: "equation", "initial", "boundary", "periodic", "point" or "data".
+        unit: the size that matters, in which default weights are stated; for data in units of
+            their noise, the smallest noise of the problem.
     """
 
     name: str
     source: str
     expression: sympy.Expr
     kind: str
+    unit: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -45,18 +50,20 @@ class Block:
     """Residuals that hold on the same set of points.
 
     Attributes:
-        free: the coordinates that vary over the set.
+        free: the coordinates over which points are drawn; none where the points are given.
         sites: the places that the residuals touch for each point of the set; for each coordinate of
             the system the coordinate itself where it is free, or its fixed value.
         residuals: the equations.
         sides: positions of the coordinates at one of whose ends each point lies, if the set is the
             whole boundary: all coordinates vary over it.
+        given: observations, whose points are the set and whose columns occur in the residuals.
     """
 
     free: tuple[Coordinate, ...]
     sites: tuple[Site, ...]
     residuals: tuple[Residual, ...]
     sides: tuple[int, ...] = ()
+    given: Observations | None = None
 
     @property
     def dimension(self) -> int:
@@ -72,7 +79,7 @@ class System:
         coordinates: of every field, in the order of their arguments.
         intervals: (low, high) of each coordinate.
         fields: names, in the order of first use.
-        blocks: the residuals; those in the interior first.
+        blocks: the residuals; those in the interior first, those of data last.
         unknowns: numbers that occur in the residuals and are to be found.
         exact: conditions that hold by construction of what stands for the fields, so that no loss
             contains them.
@@ -119,6 +126,7 @@ class System:
         for block in (*self.blocks, *self.exact):
             places = ", ".join(f"({', '.join(map(_show, site))})" for site in block.sites)
             where = " on the boundary" * bool(block.sides) + ", exactly" * (block in self.exact)
+            where += "" if block.given is None else f", {len(block.given.points)} points"
             lines.append(f"at {places}{where}")
             lines += [f"  {r.kind:9} {r.expression} = 0" for r in block.residuals]
         return "\n".join(lines)
@@ -154,6 +162,7 @@ def normalize(problem: Problem) -> System:
         Block(free[sites, sides], sites, tuple(group), sides)
         for (sites, sides), group in places.items()
     )
+    blocks += _observed(problem)
     names = tuple(f.name for f in problem.fields)
     return System(problem.coordinates, problem.intervals, names, blocks, problem.unknowns)
 
@@ -162,6 +171,25 @@ def labels(problem: Problem) -> tuple[str, ...]:
     """The name of the residual of each equation of the problem, in the order of the equations."""
     parts = [classify(e, problem.coordinates, problem.intervals) for e in problem.equations]
     return tuple(label for label, _ in _labelled(parts))
+
+
+def _observed(problem: Problem) -> tuple[Block, ...]:
+    """One block for each set of observations."""
+    known = [given.noise for given in problem.observations if given.noise is not None]
+    # Of each kind of measurement the typical noise: accurate ones count, as in the fit.
+    unit = min((np.mean(n**-2.0, axis=0).max() ** -0.5 for n in known), default=1.0)
+    labels = [label for given in problem.observations for label in given.labels]
+    names, blocks = _distinct(labels), []
+    for given in problem.observations:
+        parts = classify_observed(given, problem.coordinates, problem.intervals)
+        residuals = tuple(
+            Residual(
+                names.pop(0), label, part.residual, "data", 1.0 if given.noise is None else unit
+            )
+            for label, part in zip(given.labels, parts, strict=True)
+        )
+        blocks.append(Block((), parts[0].sites, residuals, given=given))
+    return tuple(blocks)
 
 
 def is_linear(system: System) -> bool:
@@ -174,13 +202,17 @@ def is_linear(system: System) -> bool:
 
 
 def _labelled(parts: list[Condition]) -> list[tuple[str, Condition]]:
-    labels = [_label(part) for part in parts]
+    return list(zip(_distinct([_label(part) for part in parts]), parts, strict=True))
+
+
+def _distinct(labels: list[str]) -> list[str]:
+    """Labels that occur more than once with a number each."""
     repeated = Counter(labels)
     seen: Counter[str] = Counter()
     result = []
-    for label, part in zip(labels, parts, strict=True):
+    for label in labels:
         seen[label] += 1
-        result.append((f"{label} #{seen[label]}" if repeated[label] > 1 else label, part))
+        result.append(f"{label} #{seen[label]}" if repeated[label] > 1 else label)
     return result
 
 

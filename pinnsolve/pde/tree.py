@@ -8,9 +8,12 @@ Invariant: `from_data(to_data(e), names) == e`, and the data survives JSON.
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
+import numpy as np
 import sympy
+from numpy.typing import NDArray
 from sympy.core import relational
 from sympy.functions.elementary.piecewise import ExprCondPair
 
@@ -18,10 +21,13 @@ from pinnsolve.errors import FileError, ProblemWarning
 from pinnsolve.pde.boundary import OnBoundary
 from pinnsolve.pde.coordinates import Coordinate
 from pinnsolve.pde.fields import Field, FieldDerivative, field
+from pinnsolve.pde.observations import Observations
 from pinnsolve.pde.problem import Problem
 from pinnsolve.pde.unknowns import Unknown
 
 FORMAT = 2
+
+Array = NDArray[np.float64]
 
 _NODES: dict[str, Callable[..., Any]] = {
     node.__name__: node
@@ -102,7 +108,7 @@ def from_data(data: Sequence[Any], names: Names) -> Any:
 
 
 def problem_to_data(problem: Problem) -> dict[str, Any]:
-    """A problem as plain data that JSON can hold.
+    """A problem as plain data that JSON can hold, but for what `problem_arrays` gives.
 
     Raises:
         FileError: an equation contains a function that has no name in the tables.
@@ -115,12 +121,31 @@ def problem_to_data(problem: Problem) -> dict[str, Any]:
         "fields": [f.name for f in problem.fields],
         "unknowns": [[unknown.name, *unknown.settings] for unknown in problem.unknowns],
         "equations": [to_data(e) for e in problem.equations],
+        "observations": [
+            {
+                "expressions": [to_data(e) for e in given.expressions],
+                "coordinates": [c.name for c in given.coordinates],
+                "noise": given.noise is not None,
+            }
+            for given in problem.observations
+        ],
         "exact": None if exact is None else {name: to_data(e) for name, e in exact.items()},
     }
 
 
-def problem_from_data(data: Mapping[str, Any]) -> Problem:
-    """The problem of `problem_to_data`; its warnings are not repeated.
+def problem_arrays(problem: Problem) -> dict[str, Array]:
+    """What is observed, by name: arrays for a file, beside `problem_to_data`."""
+    return {
+        f"{k}/{name}": array
+        for k, given in enumerate(problem.observations)
+        for name, array in (("points", given.points), ("data", given.data))
+    }
+
+
+def problem_from_data(
+    data: Mapping[str, Any], arrays: Mapping[str, Array] = MappingProxyType({})
+) -> Problem:
+    """The problem of `problem_to_data` and `problem_arrays`; its warnings are not repeated.
 
     Raises:
         FileError: the data is damaged, or of a newer format.
@@ -135,6 +160,7 @@ def problem_from_data(data: Mapping[str, Any]) -> Problem:
         unknowns = [Unknown(*settings) for settings in data["unknowns"]]
         domain = dict(zip(coordinates, map(tuple, data["intervals"]), strict=True))
         equations, exact = data["equations"], data["exact"]
+        observed = list(enumerate(data["observations"]))
     except (KeyError, TypeError, ValueError) as error:
         raise FileError(f"damaged problem in the file: {error}") from error
     names = {thing.name: thing for thing in (*coordinates, *fields, *unknowns)}
@@ -142,9 +168,26 @@ def problem_from_data(data: Mapping[str, Any]) -> Problem:
         warnings.simplefilter("ignore", ProblemWarning)
         return Problem(
             *(from_data(e, names) for e in equations),
+            *(_observations(header, names, arrays, k) for k, header in observed),
             domain=domain,
             exact=None if exact is None else {n: from_data(e, names) for n, e in exact.items()},
         )
+
+
+def _observations(
+    header: Mapping[str, Any], names: Names, arrays: Mapping[str, Array], position: int
+) -> Observations:
+    try:
+        expressions = tuple(from_data(e, names) for e in header["expressions"])
+        coordinates = tuple(names[name] for name in header["coordinates"])
+        points, data = arrays[f"{position}/points"], arrays[f"{position}/data"]
+        count, known = len(expressions), header["noise"]
+    except (KeyError, TypeError) as error:
+        raise FileError(f"damaged observations in the file: {error}") from error
+    if points.shape != (len(data), len(coordinates)) or data.shape[1] != count * (1 + known):
+        raise FileError(f"damaged observations in the file: arrays {points.shape}, {data.shape}")
+    noise = data[:, count:] if known else None
+    return Observations(expressions, coordinates, points, data[:, :count], noise)
 
 
 def _rebuild(data: Sequence[Any], names: Names) -> Any:

@@ -21,8 +21,13 @@ from pinnsolve.pde.text import text
 from pinnsolve.pde.unknowns import Unknown
 
 
-def check(conditions: Sequence[Condition], fields: Sequence[Field], domain: Domain) -> None:
-    """Refuse a set of equations that does not determine its fields.
+def check(
+    conditions: Sequence[Condition],
+    fields: Sequence[Field],
+    domain: Domain,
+    data: Sequence[Condition] = (),
+) -> None:
+    """Refuse a set of equations that does not determine its fields, with the help of the data.
 
     Raises:
         ProblemError: repeated or contradictory equations, too few equations or conditions, or an
@@ -33,7 +38,7 @@ def check(conditions: Sequence[Condition], fields: Sequence[Field], domain: Doma
     """
     _check_repeated(conditions)
     check_contradictions(conditions, domain)
-    _check_counts(conditions, fields, domain)
+    _check_counts(conditions, fields, domain, data)
     warn_where_parts_meet(conditions, domain)
 
 
@@ -42,11 +47,12 @@ def check_unknowns(
     unknowns: Sequence[Unknown],
     fields: Sequence[Field],
     domain: Domain,
+    data: Sequence[Condition] = (),
 ) -> None:
-    """Refuse unknown numbers that no condition could determine.
+    """Refuse unknown numbers that nothing could determine.
 
-    Numbers need conditions that the fields could do without: one at least, and one each where all
-    conditions are numbers, in problems with a single coordinate.
+    Without data, numbers need conditions that the fields could do without: one at least, and one
+    each where all conditions are numbers, in problems with a single coordinate.
 
     Raises:
         ProblemError: an unknown drops out of the equations, is a factor of whole equations only, or
@@ -55,7 +61,7 @@ def check_unknowns(
     if not unknowns:
         return
     for unknown in unknowns:
-        acts = [c for c in conditions if c.residual.has(unknown)]
+        acts = [c for c in (*conditions, *data) if c.residual.has(unknown)]
         if all((c.residual / unknown).expand().has(unknown) is False for c in acts):
             what = "is but a factor of the whole equation" if acts else "drops out of the equations"
             raise ProblemError(
@@ -64,9 +70,11 @@ def check_unknowns(
                 acts[0].source if acts else unknown.name,
                 "leave it out, or write it where it changes the solution",
             )
+    if data:
+        return
     for removed in combinations(conditions, len(unknowns) if len(domain) == 1 else 1):
         try:
-            _check_counts([c for c in conditions if c not in removed], fields, domain)
+            _check_counts([c for c in conditions if c not in removed], fields, domain, ())
         except ProblemError:
             continue
         return
@@ -79,18 +87,25 @@ def check_unknowns(
     )
 
 
-def _check_counts(conditions: Sequence[Condition], fields: Sequence[Field], domain: Domain) -> None:
+def _check_counts(
+    conditions: Sequence[Condition],
+    fields: Sequence[Field],
+    domain: Domain,
+    data: Sequence[Condition],
+) -> None:
     interior = [c for c in conditions if c.kind == "equation"]
     others = [c for c in conditions if c.kind != "equation"]
     _check_count(interior, fields)
     for axis, (coordinate, _) in enumerate(domain):
+        if data:
+            break  # which may stand for any initial or boundary condition
         if coordinate.is_time:
             _check_initial(interior, others, fields, domain, axis)
         elif len(domain) == 1:
             _check_ordinary(interior, others, fields, domain)
         else:
             _check_boundary(interior, others, fields, domain, axis)
-    _check_level(conditions, fields)
+    _check_level([*conditions, *data], fields)
 
 
 def _check_repeated(conditions: Sequence[Condition]) -> None:

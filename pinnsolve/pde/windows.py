@@ -42,8 +42,8 @@ class Windows:
     """A problem, cut into `count` windows of the same length.
 
     Raises:
-        PinnsolveError: the problem has no time, an unknown number, or an equation that relates
-            different times, or the count is no whole number of at least 1.
+        PinnsolveError: the problem has no time, an unknown number, observations, or an equation
+            that relates different times, or the count is no whole number of at least 1.
     """
 
     problem: Problem
@@ -64,6 +64,8 @@ class Windows:
                 f"windows={count}: each window would find a value of its own for "
                 f"{', '.join(u.name for u in problem.unknowns)}; leave windows out"
             )
+        if problem.observations:
+            raise PinnsolveError(f"windows={count} is not for observations; leave windows out")
         for condition in self._conditions:
             if len(self._times(condition)) > 1:
                 raise PinnsolveError(

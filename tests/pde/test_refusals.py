@@ -286,8 +286,8 @@ def test_every_code_is_in_the_table_and_tested():
     sources = [f for f in folder.glob("*.py") if f.name != "codes.py"]
     used = {code for f in sources for code in re.findall(r"PS-[EW]\d{3}", f.read_text())}
     assert used == set(CODES)
-    # Declarations of names, diff, warnings below, test_unknowns and test_ansatz.
-    elsewhere = {"PS-E016", "PS-E018", "PS-E020", "PS-E021", "PS-W001"}
+    # Declarations of names, diff, warnings below, test_unknowns, test_ansatz, test_observations.
+    elsewhere = {"PS-E016", "PS-E018", "PS-E020", "PS-E021", "PS-E022", "PS-W001"}
     assert {code for code, *_ in CASES.values()} | elsewhere == set(CODES)
 
 
