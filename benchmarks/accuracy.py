@@ -25,7 +25,7 @@ import numpy as np
 
 from benchmarks.curves import Curve, Panel, draw
 from benchmarks.measure import table, text
-from benchmarks.runs import ROOT, Job, insert, records, run_all
+from benchmarks.runs import ROOT, Job, publish_between, records, run_all
 
 SEEDS = (0, 1, 2)
 MARGIN = 900.0  # seconds that a run may take beside its training
@@ -216,13 +216,13 @@ def panels(rows: Sequence[Row], found: Sequence[Record]) -> list[Panel]:
 
 
 def publish(rows: Sequence[Row], found: Sequence[Record], docs: Path) -> None:
-    """Write the table between its markers in accuracy.md, and the figures beside it."""
-    insert(docs / "accuracy.md", "table", overview(rows, found))
-    figures = docs / "figures"
-    figures.mkdir(exist_ok=True)
+    """Write table and figures between the markers in accuracy.md."""
     drawn = panels(rows, found)
-    for number, start in enumerate(range(0, len(drawn), PANELS), 1):
-        draw(drawn[start : start + PANELS]).savefig(figures / f"accuracy-{number}.png", dpi=110)
+    figures = {
+        f"accuracy-{number}": draw(drawn[start : start + PANELS])
+        for number, start in enumerate(range(0, len(drawn), PANELS), 1)
+    }
+    publish_between(docs / "accuracy.md", "table", overview(rows, found), figures)
 
 
 def main(arguments: Sequence[str] | None = None, rows: Sequence[Row] = ROWS) -> None:

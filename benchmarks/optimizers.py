@@ -25,7 +25,7 @@ import pinnsolve as ps
 from benchmarks.accuracy import merit, merits, text_hash
 from benchmarks.curves import Curve, Panel, draw
 from benchmarks.measure import table
-from benchmarks.runs import ROOT, Job, insert, records, run_all
+from benchmarks.runs import ROOT, Job, publish_between, records, run_all
 from pinnsolve.command_line import record
 
 MARGIN = 300.0  # seconds that a run may take beside its training
@@ -43,8 +43,9 @@ class Method:
     points: ps.Points | None = None
 
 
-# A third as many rows as parameters, as the sources of these two have them (arXiv 2505.12149).
-BATCH = ps.Points(first=0.35, last=0.35, growth=1.0)
+# A third as many rows as parameters, new ones for each step, as in the source of these two (Guzmán-
+# Cordero et al., arXiv 2505.12149).
+BATCH = ps.Points(first=0.35, last=0.35, growth=1.0, redraw=1, draw=ps.Uniform())
 
 METHODS = {
     "Adam": Method(ps.Adam(steps=FOREVER)),
@@ -55,7 +56,7 @@ METHODS = {
     "LM": Method(ps.LevenbergMarquardt()),
     "GN-CG": Method(ps.GaussNewton(solver=ps.CG(iterations=60), damping=1e-6)),
     "ENGD-W": Method(ps.EnergyNaturalGradient(solver=ps.Cholesky(dual=True)), BATCH),
-    "SPRING": Method(ps.SPRING(), BATCH),
+    "SPRING": Method(ps.SPRING(search=ps.Grid(15), damping=1e-8), BATCH),
     "KFAC": Method(ps.KFAC()),
     "DSGNAR": Method(ps.DSGNAR()),
 }
@@ -146,15 +147,14 @@ def panel(problem: str, found: Sequence[Record]) -> Panel:
 
 
 def publish(found: Sequence[Record], docs: Path) -> None:
-    """Write the table between its markers in optimizers.md, and a figure for each problem."""
-    insert(docs / "optimizers.md", "comparison", overview(found))
-    figures = docs / "figures"
-    figures.mkdir(exist_ok=True)
-    for problem in PROBLEMS:
-        drawn = panel(problem, found)
-        if drawn.curves:
-            figure = draw([drawn], width=7.0, logarithmic=True)
-            figure.savefig(figures / f"optimizers-{problem}.png", dpi=110)
+    """Write the table, and a figure for each problem, between the markers in optimizers.md."""
+    drawn = {problem: panel(problem, found) for problem in PROBLEMS}
+    figures = {
+        f"optimizers-{problem}": draw([one], width=7.0, logarithmic=True)
+        for problem, one in drawn.items()
+        if one.curves
+    }
+    publish_between(docs / "optimizers.md", "comparison", overview(found), figures)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

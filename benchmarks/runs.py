@@ -18,6 +18,8 @@ from itertools import cycle
 from pathlib import Path
 from typing import Any
 
+from matplotlib.figure import Figure
+
 import pinnsolve
 from benchmarks.measure import machine
 
@@ -169,12 +171,18 @@ def version() -> str:
     return f"{pinnsolve.__version__} ({done.stdout.strip()})"
 
 
-def insert(path: Path, name: str, text: str) -> None:
-    """Replace what stands between the two markers of a name in a text file.
+def publish_between(path: Path, name: str, text: str, figures: Mapping[str, Figure]) -> None:
+    """Replace what stands between the two markers of a name in a markdown file by a text and
+    figures, which are written to the folder `figures` beside it.
 
     Raises:
         ValueError: the file has no such markers.
     """
+    folder = path.parent / "figures"
+    folder.mkdir(exist_ok=True)
+    for label, figure in figures.items():
+        figure.savefig(folder / f"{label}.png", dpi=110)
+        text += f"\n\n![errors over time](figures/{label}.png)"
     begin, end = f"<!-- begin {name} -->", f"<!-- end {name} -->"
     before, found, rest = path.read_text().partition(begin)
     _, closed, after = rest.partition(end)

@@ -66,7 +66,7 @@ def test_runs_are_kept_resumed_and_a_crash_stops_no_other(
 
     text = (tmp_path / "docs" / "accuracy.md").read_text()
     assert text.startswith("before\n<!-- begin table -->\n| problem")
-    assert text.endswith("<!-- end table -->\nafter\n")
+    assert text.endswith("(figures/accuracy-1.png)\n<!-- end table -->\nafter\n")
     assert "seed 3 crashed" in text
     assert "1e-02 met" in text
     assert "1e-12 missed" in text
