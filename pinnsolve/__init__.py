@@ -5,6 +5,7 @@ from pinnsolve.cache import clear_cache
 from pinnsolve.compiled import jit
 from pinnsolve.continuation import continuation
 from pinnsolve.draws import R3, RAD, RAR, Sobol, Uniform
+from pinnsolve.ensemble import ensemble
 from pinnsolve.exporting import export
 from pinnsolve.loading import load
 from pinnsolve.nets import MLP, SIREN
@@ -55,6 +56,7 @@ from pinnsolve.pde.problem import Problem
 from pinnsolve.pde.unknowns import unknown
 from pinnsolve.points import Points
 from pinnsolve.solution import Solution
+from pinnsolve.solution_ensemble import Ensemble
 from pinnsolve.solve import solve
 from pinnsolve.weights import (
     BalancedWeights,
@@ -98,6 +100,7 @@ __all__ = [
     "Cosine",
     "DiagonalPreconditioner",
     "EnergyNaturalGradient",
+    "Ensemble",
     "Exponential",
     "FixedWeights",
     "GaussNewton",
@@ -128,6 +131,7 @@ __all__ = [
     "coordinates",
     "diff",
     "divergence",
+    "ensemble",
     "export",
     "field",
     "fields",

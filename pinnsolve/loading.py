@@ -9,18 +9,21 @@ from pinnsolve.devices.base import AbstractDevice
 from pinnsolve.errors import DeviceError, FileError
 from pinnsolve.exporting import LoadedFunction, load_function
 from pinnsolve.solution import Solution
+from pinnsolve.solution_ensemble import KIND, Ensemble, ensemble_from_data
 
 
-def load(path: str | Path, device: str | AbstractDevice | None = None) -> Solution | LoadedFunction:
-    """Read what :meth:`Solution.save` or :func:`pinnsolve.export` wrote.
+def load(
+    path: str | Path, device: str | AbstractDevice | None = None
+) -> Solution | Ensemble | LoadedFunction:
+    """Read what :meth:`Solution.save`, :meth:`Ensemble.save` or :func:`pinnsolve.export` wrote.
 
     Args:
         path: the file; the script that made it is not needed, and nothing in it is executed.
         device: where an exported function runs: "cpu" (if not given), "reference" or a device
-            object. A solution takes none.
+            object. Solutions take none.
 
     Returns:
-        A `Solution`, or for an exported function a callable with its parameters.
+        A `Solution`, an `Ensemble`, or for an exported function a callable with its parameters.
 
     Raises:
         FileError: the file is missing, damaged, foreign, or of a newer version.
@@ -42,5 +45,8 @@ def load(path: str | Path, device: str | AbstractDevice | None = None) -> Soluti
         case solution_file.FORMAT:
             if device is not None:
                 raise DeviceError(f"{path} holds a solution, which takes no device")
+            header, arrays = solution_file.read_file(path)
+            if header.get("kind") == KIND:
+                return ensemble_from_data(header, arrays)
             return solution.load(path)
     raise FileError(f"{path} is an HDF5 file, but neither a solution nor an exported function")

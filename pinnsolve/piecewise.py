@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from pinnsolve.errors import FileError
-from pinnsolve.solution_field import AbstractEvaluator, Array, Arrays
+from pinnsolve.solution_field import AbstractEvaluator, Array, Arrays, numbered_arrays, parts_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,8 +54,7 @@ class Piecewise:
             "whole": self.whole,
             "pieces": list(headers),
         }
-        named = enumerate(arrays)
-        return header, {f"{k}/{name}": array for k, part in named for name, array in part.items()}
+        return header, numbered_arrays(arrays)
 
     @staticmethod
     def from_data(
@@ -65,10 +64,7 @@ class Piecewise:
     ) -> Piecewise:
         """The inverse of `to_data`; `piece` is that of one window. FileError for other data."""
         try:
-            parts: list[Arrays] = [{} for _ in header["pieces"]]
-            for name, array in arrays.items():
-                number, _, rest = name.partition("/")
-                parts[int(number)][rest] = array
+            parts = parts_of(arrays, len(header["pieces"]))
             pieces = [piece(h, part) for h, part in zip(header["pieces"], parts, strict=True)]
             ends = tuple(map(float, header["ends"]))
             axis, whole = int(header["axis"]), bool(header["whole"])

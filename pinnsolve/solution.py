@@ -9,24 +9,23 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from pinnsolve.comparison import Comparison, arguments_of, compare
 from pinnsolve.diagnosis import Finding
-from pinnsolve.errors import FileError, SolutionError
+from pinnsolve.errors import FileError
 from pinnsolve.history import History, Record
-from pinnsolve.pde.problem import Problem
+from pinnsolve.named_fields import AbstractFields
 from pinnsolve.pde.tree import problem_arrays, problem_from_data, problem_to_data
 from pinnsolve.piecewise import Piecewise
-from pinnsolve.solution_field import AbstractEvaluator, Array, SolutionField, nearest
+from pinnsolve.solution_field import AbstractEvaluator, Array
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Solution:
+class Solution(AbstractFields):
     """The solution of a problem.
 
     ``solution(x=0.5, t=X)`` evaluates, ``solution.u(X, T)`` and ``solution.u.dx(X, T)`` evaluate
-    and differentiate a field; ``solution["u"]`` is the same for a field whose name is taken here.
+    and differentiate a field; see `AbstractFields`.
 
     Attributes:
         problem: what was solved.
@@ -59,8 +58,6 @@ class Solution:
     ['cells.0.weight', 'cells.0.bias', 'cells.1.weight', 'cells.1.bias']
     """
 
-    problem: Problem
-    evaluator: AbstractEvaluator
     history: History
     residual_names: tuple[str, ...]
     points: Mapping[str, Array]
@@ -75,59 +72,6 @@ class Solution:
     seed: int
     findings: tuple[Finding, ...] = ()
     details: Mapping[str, str] = field(default_factory=dict)
-
-    def __call__(self, **places: ArrayLike) -> Any:
-        """Every field at the given places: a dict name -> array, or the array of the only field.
-
-        Raises:
-            SolutionError: as for `SolutionField`.
-        """
-        coordinates = self.coordinates
-        for name in places:
-            if name not in coordinates:
-                raise SolutionError(
-                    f"the problem has no coordinate {name!r}; it has {', '.join(coordinates)}"
-                    + nearest(name, coordinates)
-                )
-        values = {
-            name: self[name](**{a: places[a] for a in arguments if a in places})
-            for name, arguments in arguments_of(self.problem).items()
-        }
-        return next(iter(values.values())) if len(values) == 1 else values
-
-    def __getitem__(self, name: str) -> SolutionField:
-        """The field of that name; SolutionError where there is none."""
-        arguments = arguments_of(self.problem)
-        if name not in arguments:
-            raise SolutionError(
-                f"the problem has no field {name!r}; it has {', '.join(arguments)}"
-                + nearest(name, arguments)
-            )
-        none = (0,) * len(self.coordinates)
-        return SolutionField(self.evaluator, name, arguments[name], self.coordinates, none)
-
-    def __getattr__(self, name: str) -> SolutionField:
-        # Only names that the class does not have come here; before the fields are set (copying,
-        # unpickling) the problem is such a name as well.
-        if name.startswith("_") or "problem" not in self.__dict__:
-            raise AttributeError(name)
-        try:
-            return self[name]
-        except SolutionError as error:
-            raise AttributeError(f"a solution has no attribute {name!r}; {error}") from None
-
-    def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *self.fields]
-
-    @property
-    def fields(self) -> tuple[str, ...]:
-        """Names of the fields."""
-        return tuple(arguments_of(self.problem))
-
-    @property
-    def coordinates(self) -> tuple[str, ...]:
-        """Names of the coordinates, in the order of `points` and of the evaluator."""
-        return tuple(coordinate.name for coordinate in self.problem.coordinates)
 
     @property
     def weights(self) -> dict[str, NDArray[Any]]:
@@ -150,24 +94,6 @@ class Solution:
         if measured:
             return min(measured, key=lambda record: record.held_out or 0.0)
         return self.history[-1] if len(self.history) else None
-
-    def compare(self, reference: object = None, **axes: ArrayLike) -> dict[str, Comparison]:
-        """Fields and reference on the same points; see `pinnsolve.comparison.compare`."""
-        return compare(self.problem, self._values, reference, axes)
-
-    def error(self, reference: object = None, **axes: ArrayLike) -> dict[str, float]:
-        """Relative error in the 2-norm of each field that the reference says something about.
-
-        Args:
-            reference: a sympy expression, a function, an array on `axes`, a dict of these by field,
-                or an object with `points` and `values`; None for the problem's exact solution.
-            axes: points along each coordinate, such as ``x=numpy.linspace(-1, 1, 201)``.
-
-        Raises:
-            SolutionError: nothing to compare with, an unknown name, or shapes that do not fit.
-        """
-        compared = self.compare(reference, **axes)
-        return {name: comparison.error for name, comparison in compared.items()}
 
     def residuals(self) -> dict[str, float]:
         """Root mean square of each residual on points never trained on.
@@ -223,15 +149,8 @@ class Solution:
         """
         from pinnsolve.solution_file import write_file
 
-        header, arrays = _to_data(self)
+        header, arrays = to_data(self)
         return write_file(path, header, arrays)
-
-    def _values(self, name: str, at: Mapping[str, Array]) -> Array:
-        arguments = arguments_of(self.problem)[name]
-        return self[name](**{a: at[a] for a in arguments})
-
-    def _fields_text(self) -> str:
-        return ", ".join(f"{n}({', '.join(a)})" for n, a in arguments_of(self.problem).items())
 
     def _equations(self) -> list[str]:
         losses = self.kept.losses if self.kept else ()
@@ -274,7 +193,7 @@ def load(
 
     header, arrays = read_file(path)
     try:
-        return _from_data(header, arrays, evaluator or _evaluator_from_data)
+        return from_data(header, arrays, evaluator)
     except (KeyError, IndexError, TypeError, ValueError) as error:
         raise FileError(f"{path} is damaged: {type(error).__name__}: {error}") from error
 
@@ -289,7 +208,8 @@ def _evaluator_from_data(
     return FieldEvaluator.from_data(header, arrays)
 
 
-def _to_data(solution: Solution) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def to_data(solution: Solution) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """A header that JSON can hold, and named arrays."""
     evaluator_header, evaluator_arrays = solution.evaluator.to_data()
     header = {name: getattr(solution, name) for name in PLAIN} | {
         "problem": problem_to_data(solution.problem),
@@ -308,9 +228,14 @@ def _to_data(solution: Solution) -> tuple[dict[str, Any], dict[str, NDArray[Any]
     return header, points | history | network | observed
 
 
-def _from_data(
-    header: dict[str, Any], arrays: dict[str, NDArray[Any]], evaluator: Callable[..., Any]
+def from_data(
+    header: dict[str, Any],
+    arrays: dict[str, NDArray[Any]],
+    evaluator: Callable[..., Any] | None = None,
 ) -> Solution:
+    """The inverse of `to_data`."""
+    evaluator = evaluator or _evaluator_from_data
+
     def group(prefix: str) -> dict[str, NDArray[Any]]:
         start = len(prefix) + 1
         return {k[start:]: array for k, array in arrays.items() if k.startswith(f"{prefix}/")}

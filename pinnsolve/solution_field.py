@@ -144,6 +144,21 @@ def derivative_orders(name: str, arguments: tuple[str, ...]) -> tuple[int, ...] 
     return next(iter(readings)) if len(readings) == 1 else None
 
 
+def numbered_arrays(parts: Iterable[Arrays]) -> Arrays:
+    """The arrays of several parts in one mapping, each name after the number of its part."""
+    named = enumerate(parts)
+    return {f"{number}/{name}": array for number, part in named for name, array in part.items()}
+
+
+def parts_of(arrays: Mapping[str, Any], count: int) -> list[Arrays]:
+    """The inverse of `numbered_arrays`; ValueError or IndexError for other names."""
+    parts: list[Arrays] = [{} for _ in range(count)]
+    for name, array in arrays.items():
+        number, _, rest = name.partition("/")
+        parts[int(number)][rest] = array
+    return parts
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """A hint at the name that was probably meant, or nothing."""
     close = difflib.get_close_matches(name, list(known), n=1)

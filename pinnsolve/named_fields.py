@@ -1,0 +1,109 @@
+"""Fields by name: what can be asked of a solution and of anything else that has fields.
+
+Invariant: values come from the evaluator alone, at the places asked for; nothing is interpolated.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from pinnsolve.comparison import Comparison, arguments_of, compare
+from pinnsolve.errors import SolutionError
+from pinnsolve.pde.problem import Problem
+from pinnsolve.solution_field import AbstractEvaluator, Array, SolutionField, nearest
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AbstractFields:
+    """The fields of a problem as functions of its coordinates.
+
+    ``fields(x=0.5, t=X)`` evaluates, ``fields.u(X, T)`` and ``fields.u.dx(X, T)`` evaluate and
+    differentiate a field; ``fields["u"]`` is the same for a field whose name is taken here.
+
+    Attributes:
+        problem: names the fields, their coordinates and the domain.
+        evaluator: their values.
+    """
+
+    problem: Problem
+    evaluator: AbstractEvaluator
+
+    def __call__(self, **places: ArrayLike) -> Any:
+        """Every field at the given places: a dict name -> array, or the array of the only field.
+
+        Raises:
+            SolutionError: as for `SolutionField`.
+        """
+        coordinates = self.coordinates
+        for name in places:
+            if name not in coordinates:
+                raise SolutionError(
+                    f"the problem has no coordinate {name!r}; it has {', '.join(coordinates)}"
+                    + nearest(name, coordinates)
+                )
+        values = {
+            name: self[name](**{a: places[a] for a in arguments if a in places})
+            for name, arguments in arguments_of(self.problem).items()
+        }
+        return next(iter(values.values())) if len(values) == 1 else values
+
+    def __getitem__(self, name: str) -> SolutionField:
+        """The field of that name; SolutionError where there is none."""
+        arguments = arguments_of(self.problem)
+        if name not in arguments:
+            raise SolutionError(
+                f"the problem has no field {name!r}; it has {', '.join(arguments)}"
+                + nearest(name, arguments)
+            )
+        none = (0,) * len(self.coordinates)
+        return SolutionField(self.evaluator, name, arguments[name], self.coordinates, none)
+
+    def __getattr__(self, name: str) -> SolutionField:
+        # Only names that the class does not have come here; before the fields are set (copying,
+        # unpickling) the problem is such a name as well.
+        if name.startswith("_") or "problem" not in self.__dict__:
+            raise AttributeError(name)
+        try:
+            return self[name]
+        except SolutionError as error:
+            raise AttributeError(f"a solution has no attribute {name!r}; {error}") from None
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self.fields]
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Names of the fields."""
+        return tuple(arguments_of(self.problem))
+
+    @property
+    def coordinates(self) -> tuple[str, ...]:
+        """Names of the coordinates, in the order of `points` and of the evaluator."""
+        return tuple(coordinate.name for coordinate in self.problem.coordinates)
+
+    def compare(self, reference: object = None, **axes: ArrayLike) -> dict[str, Comparison]:
+        """Fields and reference on the same points; see `pinnsolve.comparison.compare`."""
+        return compare(self.problem, self._values, reference, axes)
+
+    def error(self, reference: object = None, **axes: ArrayLike) -> dict[str, float]:
+        """Relative error in the 2-norm of each field that the reference says something about.
+
+        Args:
+            reference: a sympy expression, a function, an array on `axes`, a dict of these by field,
+                or an object with `points` and `values`; None for the problem's exact solution.
+            axes: points along each coordinate, such as ``x=numpy.linspace(-1, 1, 201)``.
+
+        Raises:
+            SolutionError: nothing to compare with, an unknown name, or shapes that do not fit.
+        """
+        compared = self.compare(reference, **axes)
+        return {name: comparison.error for name, comparison in compared.items()}
+
+    def _values(self, name: str, at: Mapping[str, Array]) -> Array:
+        arguments = arguments_of(self.problem)[name]
+        return self[name](**{a: at[a] for a in arguments})
+
+    def _fields_text(self) -> str:
+        return ", ".join(f"{n}({', '.join(a)})" for n, a in arguments_of(self.problem).items())
