@@ -10,6 +10,7 @@ Invariant: derivatives of one known field are made once each, so mixed ones are 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -98,5 +99,14 @@ def _class(
         "family": family,
         "title": title,
         "nargs": len(orders),
+        "_imp_": staticmethod(partial(_values, source, field, orders)),  # what lambdify calls
     }
     return type(Known)(f"{title}_{along}" if along else title, (Known,), attributes)
+
+
+def _values(
+    source: AbstractSource, field: str, orders: tuple[int, ...], *places: Any
+) -> NDArray[np.float64]:
+    spread = np.broadcast_arrays(*places)
+    points = np.column_stack([np.ravel(place) for place in spread]).astype(np.float64)
+    return source.derivative(field, orders, points).reshape(spread[0].shape)

@@ -9,6 +9,7 @@ from pinnsolve.devices.reference import ReferenceDevice
 from pinnsolve.diff import functions as ops
 from pinnsolve.diff.evaluate import evaluate
 from pinnsolve.diff.freeze import freeze
+from pinnsolve.pde import numeric
 from pinnsolve.pde.known import known
 from pinnsolve.pipeline import FieldEvaluator, compile_problem
 
@@ -63,3 +64,10 @@ def test_mixed_derivatives_are_equal_and_real() -> None:
     assert before(x, t).is_real
     assert before(x, t) != known("before", SOURCE, "v", 2)(x, t)
     assert str(before(x, 0).diff(x, 2)) == "before_11(x, 0)"
+
+
+def test_numbers_at_many_places() -> None:
+    before = known("before", SOURCE, "u", 2)
+    values = numeric.evaluate(before(x, 0.5).diff(x) * t, {"x": POINTS[:, 0], "t": POINTS[:, 1]})
+    wall = np.column_stack([POINTS[:, 0], np.full(7, 0.5)])
+    assert values == pytest.approx(SOURCE.derivative("u", (1, 0), wall) * POINTS[:, 1])
