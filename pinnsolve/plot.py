@@ -5,7 +5,7 @@ a display and leaves no figure open, unless `show` asks for a window.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from pinnsolve.comparison import Comparison, arguments_of
 from pinnsolve.errors import SolutionError
+from pinnsolve.pde.numeric import evaluate
 
 if TYPE_CHECKING:
     from pinnsolve.solution import Solution
@@ -32,6 +33,7 @@ SIGNED_MAP, UNSIGNED_MAP, ERROR_MAP = "RdBu_r", "viridis", "magma"
 RESOLUTION = 201  # points along each side of a field's picture
 SCATTERED = 4000  # most points of one set that are drawn
 PROFILES = 5
+FEW = 3  # coordinates held at one number that a title names one by one
 LABEL_WIDTH = 34
 
 
@@ -46,7 +48,8 @@ def plot(
 
     A field has its values and, beside them, the error where a reference is known, else profiles
     (for one coordinate: the first derivative). Fields of more than two coordinates are cut: at the
-    final time and in the middle of the third coordinate and further ones.
+    final time and in the middle of the third coordinate and further ones. Errors at scattered
+    points are drawn where they are, or on the cut where the reference has a formula, `exact`.
 
     Args:
         solution: what to draw.
@@ -92,13 +95,15 @@ def _figure(rows: int, show: bool) -> Figure:
 def _panels(solution: "Solution", reference: object) -> list[Panel]:
     known = reference is not None or solution.problem.exact is not None
     compared = solution.compare(reference) if known else {}
+    formulas = getattr(reference, "exact", None) or solution.problem.exact or {}
     panels: list[Panel] = []
     for name in solution.fields:
         cut = _cut(solution, name)
         panels.append(lambda ax, cut=cut: _draw_field(ax, cut))
         if name in compared:
-            comparison = compared[name]
-            panels.append(lambda ax, cut=cut, c=comparison: _draw_error(ax, cut, c))
+            error = _error_on_cut(cut, compared[name], formulas.get(name))
+            whole = compared[name].error
+            panels.append(lambda ax, cut=cut, e=error, w=whole: _draw_error(ax, cut, *e, w))
         else:
             panels.append(lambda ax, cut=cut: _draw_profiles(ax, cut))
     panels.append(lambda ax: _draw_convergence(ax, solution))
@@ -127,9 +132,15 @@ class Cut:
     evaluate: Callable[..., Array]
 
     @property
+    def places(self) -> dict[str, Array]:
+        """All coordinates on the grid, by name."""
+        grid = np.meshgrid(*self.axes.values(), indexing="ij")
+        held = {name: np.full(grid[0].shape, value) for name, value in self.fixed.items()}
+        return dict(zip(self.axes, grid, strict=True)) | held
+
+    @property
     def title(self) -> str:
-        fixed = ", ".join(f"{name} = {value:.4g}" for name, value in self.fixed.items())
-        return f"{self.name} at {fixed}" if fixed else self.name
+        return f"{self.name} at {_held(self.fixed)}" if self.fixed else self.name
 
 
 def _cut(solution: "Solution", name: str) -> Cut:
@@ -143,10 +154,24 @@ def _cut(solution: "Solution", name: str) -> Cut:
         if a not in drawn
     }
     axes = {a: np.linspace(*intervals[a], RESOLUTION) for a in drawn}
-    grid = dict(zip(axes, np.meshgrid(*axes.values(), indexing="ij"), strict=True))
     field = solution[name]
     aspect = _aspect([a for a in drawn if time is None or a != time.name], intervals)
-    return Cut(name, axes, fixed, field(**grid, **fixed), aspect, field)
+    empty = Cut(name, axes, fixed, np.empty(0), aspect, field)
+    return replace(empty, values=field(**empty.places))
+
+
+def _held(fixed: Mapping[str, float]) -> str:
+    """Where coordinates are held; many at the same number by the first and the last."""
+    by_value: dict[float, list[str]] = {}
+    for name, value in fixed.items():
+        by_value.setdefault(value, []).append(name)
+    groups = [
+        f"{names[0]}, ..., {names[-1]} = {value:.4g}"
+        if len(names) > FEW
+        else ", ".join(f"{name} = {value:.4g}" for name in names)
+        for value, names in by_value.items()
+    ]
+    return ", ".join(groups)
 
 
 def _drawn(names: tuple[str, ...], time: Any) -> list[str]:
@@ -200,10 +225,16 @@ def _colour_bar(ax: Axes, mapped: ScalarMappable) -> None:
         figure.colorbar(mapped, ax=ax)
 
 
-def _draw_error(ax: Axes, cut: Cut, comparison: Comparison) -> None:
-    fixed, axes, error = _error_on_cut(cut, comparison)
-    place = "".join(f", {name} = {value:.4g}" for name, value in fixed.items())
-    ax.set_title(f"|error of {cut.name}|{place} (relative L2 {comparison.error:.1e})")
+def _draw_error(
+    ax: Axes,
+    cut: Cut,
+    fixed: Mapping[str, float],
+    axes: Mapping[str, Array],
+    error: Array,
+    whole: float,
+) -> None:
+    place = f", {_held(fixed)}" if fixed else ""
+    ax.set_title(f"|error of {cut.name}|{place} (relative L2 {whole:.1e})")
     if len(axes) == 1:
         ((horizontal, points),) = axes.items()
         ax.plot(points, error, ".", color=COLOURS[1], markersize=3)
@@ -221,14 +252,17 @@ def _draw_error(ax: Axes, cut: Cut, comparison: Comparison) -> None:
 
 
 def _error_on_cut(
-    cut: Cut, comparison: Comparison
+    cut: Cut, comparison: Comparison, formula: Any
 ) -> tuple[dict[str, float], dict[str, Array], Array]:
     """Where the error is cut, the coordinates drawn, and |error| there.
 
-    On a grid the cut is the grid plane nearest to that of the field; scattered points are all kept.
+    On a grid the cut is the grid plane nearest to that of the field. Scattered points are all kept,
+    but with a formula the cut is that of the field.
     """
     error = np.abs(comparison.computed - comparison.expected)
     axes = _grid_axes(comparison)
+    if axes is None and formula is not None:
+        return cut.fixed, cut.axes, np.abs(cut.values - evaluate(formula, cut.places))
     if axes is None:
         flat = {a: np.broadcast_to(comparison.coordinates[a], error.shape) for a in cut.axes}
         return {}, {a: points.ravel() for a, points in flat.items()}, error.ravel()

@@ -7,13 +7,14 @@ from types import SimpleNamespace
 import matplotlib as mpl
 import numpy as np
 import pytest
+import sympy
 from matplotlib.collections import QuadMesh
 from matplotlib.figure import Figure
 
 from pinnsolve.errors import SolutionError
 from pinnsolve.history import History, Record
 from pinnsolve.solution import Solution
-from tests.waves import curve, drums, string
+from tests.waves import cube, curve, drums, string
 
 ROOT = Path(__file__).parents[1]
 
@@ -22,6 +23,12 @@ def mesh(ax) -> np.ndarray:
     """The numbers that a map shows, (vertical, horizontal)."""
     (found,) = [c for c in ax.collections if isinstance(c, QuadMesh)]
     return np.asarray(found.get_array())
+
+
+def mesh_or_dots(ax) -> int:
+    """How many numbers a picture shows."""
+    (found,) = ax.collections
+    return np.asarray(found.get_array()).size
 
 
 def changed(solution: Solution, **values: object) -> Solution:
@@ -114,6 +121,22 @@ def test_a_reference_on_its_own_grid_is_cut_at_its_nearest_plane() -> None:
     assert axes[0, 1].get_title().startswith("|error of u|, t = 0.9 ")
     np.testing.assert_allclose(mesh(axes[0, 1]), np.tile(np.arange(5), (7, 1)), atol=1e-14)
     assert axes[1, 1].get_title() == "profiles of v at t = 1"
+
+
+def test_errors_at_scattered_points_are_cut_where_there_is_a_formula() -> None:
+    rng, names = np.random.default_rng(0), ("x1", "x2", "x3", "x4", "x5", "x6", "t")
+    solution = cube(error=1e-3)
+    points = {name: rng.uniform(0, 1, 50) for name in names}
+    values = {"u": solution.u(**points) / 1.001}
+    reference = SimpleNamespace(axes=points, values=values, exact=None)
+    assert mesh_or_dots(solution.plot(reference)[0, 1]) == 50
+    reference.exact = {"u": sympy.sin(sympy.Add(*solution.problem.coordinates))}
+    field, error = solution.plot(reference)[0]
+    assert field.get_title() == "u at x3, ..., x6 = 0.5, t = 1"
+    assert error.get_title() == "|error of u|, x3, ..., x6 = 0.5, t = 1 (relative L2 1.0e-03)"
+    line = np.linspace(0, 1, len(mesh(error)))
+    exact = np.sin(line + line[:, None] + 4 * 0.5 + 1)
+    np.testing.assert_allclose(mesh(error), 1e-3 * np.abs(exact), atol=1e-14)
 
 
 def test_the_figure_is_written(tmp_path: Path) -> None:

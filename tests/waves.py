@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sympy import Eq, cos, pi, sin
 
 from pinnsolve.history import History, Record
+from pinnsolve.pde.boundary import on_boundary
 from pinnsolve.pde.coordinates import coordinates
 from pinnsolve.pde.fields import field
 from pinnsolve.pde.problem import Problem
@@ -137,3 +138,19 @@ def drums() -> Solution:
     names = tuple(map(str, range(len(problem.equations))))
     inside = np.random.default_rng(1).uniform(size=(500, 3)) * [np.pi, np.pi, 1]
     return solved(problem, Waves(("u", "v"), (rows, scaled)), names, {"waves": inside})
+
+
+def cube(error: float = 0.0) -> Solution:
+    """A wave through six dimensions, sin(x1 + ... + x6 + t), off by a relative `error`."""
+    *x, t = coordinates("x1 x2 x3 x4 x5 x6 t")
+    u = field("u", *x, t)
+    formula = sin(sum(x) + t)
+    problem = Problem(
+        Eq(6 * u.dt, u.dx1 + u.dx2 + u.dx3 + u.dx4 + u.dx5 + u.dx6),
+        on_boundary(Eq(u, formula)),
+        Eq(u(*x, 0), sin(sum(x))),
+        domain=dict.fromkeys((*x, t), (0, 1)),
+    )
+    waves = Waves(("u",), (np.array([[1 + error, 0.0, *[1.0] * 7]]),))
+    names = ("6*u.dt = ...", "u(x, 0)", "u on the boundary")
+    return solved(problem, waves, names, {names[0]: np.random.default_rng(0).uniform(size=(9, 7))})
