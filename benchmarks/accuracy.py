@@ -71,6 +71,14 @@ ROWS = (
     Row("Korteweg-de Vries, 0.022^2", "kdv", 1800, 1e-5, 1e-8, 8.2e-11, f"{WEBB}, 1,210 s"),
     Row("Kuramoto-Sivashinsky, regular", "kuramoto_sivashinsky", 900, 1e-4, 1e-6),
     Row(
+        "Kuramoto-Sivashinsky, chaotic", "kuramoto_sivashinsky_chaotic", 1800, 1e-3, 1e-5, 6.5e-4,
+        f"{KIYANI}, 130,222 s",
+    ),
+    Row(
+        "Schrödinger, nonlinear", "schrodinger", 900, 1e-4, 1e-6, 2.0e-3,
+        "Raissi et al., JCP 378 (2019)",
+    ),
+    Row(
         "Helmholtz, (1, 4)", "helmholtz", 900, 1e-7, 1e-9, 2e-9,
         "Jnini et al., arXiv 2604.05230, GPU, 540 s",
     ),
