@@ -184,7 +184,9 @@ def _value(error: float | None) -> float:
 
 
 def merits(curve: Mapping[str, Any], fields: Sequence[str] = ()) -> list[float]:
-    """The same at each time of a curve."""
+    """The same at each time of a curve; infinite where what counts was not measured over time."""
+    if not set(fields) <= curve["errors"].keys():
+        return [np.inf] * len(curve["seconds"])
     names, columns = curve["errors"].keys(), curve["errors"].values()
     return [
         merit(dict(zip(names, look, strict=True)), fields) for look in zip(*columns, strict=True)

@@ -129,6 +129,8 @@ def test_a_target_is_reached_in_the_last_window() -> None:
              "errors": {"u": [1.0, 1e-6, 1.0, 1e-4]}}  # fmt: skip
     assert accuracy.reached(row, curve, 1e-3) == 4.0
     assert accuracy.reached(row, curve, 1e-5) is None
+    unmeasured = Row("a flow", "flow", 20, 1e-3, 1e-5, fields=("nu",))
+    assert accuracy.reached(unmeasured, curve, 1.0) is None
 
 
 def test_every_problem_file_has_its_row() -> None:
