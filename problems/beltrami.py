@@ -41,15 +41,16 @@ exact["p"] = sum(head(*turn) for turn in turns) * exp(-2 * d**2 * t)
 
 def problem() -> ps.Problem:
     """The statement."""
-    places = [{t: 0}, *({side: end} for side in (x, y, z) for end in (-1, 1))]
     flow = (u, v, w)
+    given = [Eq(f, exact[f.name]) for f in flow]
     return ps.Problem(
         *(
             Eq(f.dt + u * f.dx + v * f.dy + w * f.dz + slope, ps.laplace(f) / reynolds)
             for f, slope in zip(flow, (p.dx, p.dy, p.dz), strict=True)
         ),
         u.dx + v.dy + w.dz,
-        *(ps.at(Eq(f, exact[f.name]), place) for place in places for f in flow),
+        *(ps.at(equation, t=0) for equation in given),
+        *ps.on_boundary(*given),
         Eq(p(0, 0, 0, t), exact["p"].subs({x: 0, y: 0, z: 0})),
         domain={x: (-1, 1), y: (-1, 1), z: (-1, 1), t: (0, 1)},
     )
