@@ -38,6 +38,6 @@ if __name__ == "__main__":
         # Half of the parameters of the default network: in the same time twice the steps, and a
         # quarter of its error.
         network=ps.MLP(10, 1, width=20, depth=2),
-        # What the 20 sides would weigh one by one, 10 each: after 33 steps 4.7e-4 instead of 6.8e-4.
+        # What 20 sides would weigh one by one, 10 each: after 33 steps 4.7e-4, not 6.8e-4.
         weights={"u on the boundary": 200.0},
     )
