@@ -24,6 +24,7 @@ from pinnsolve.pde.windows import Window, Windows
 from pinnsolve.piecewise import Piecewise
 from pinnsolve.pipeline import FieldEvaluator
 from pinnsolve.solution import Solution
+from pinnsolve.solution_field import AbstractEvaluator
 from pinnsolve.stages import numbered, row, share_seconds, share_steps
 from pinnsolve.training import INTERRUPTED
 from pinnsolve.weighting import AbstractWeights
@@ -99,6 +100,7 @@ def _options(
         "seconds": share_seconds(options["seconds"], taken, part),
         "steps": share_steps(options["steps"], taken, part),
         "start": _start(options["start"], windows.count, number, parts),
+        "correct": _piece(options["correct"], windows.count, number),
         "weights": _weights(options["weights"], windows.problem, window),
         "checkpoint": numbered(options["checkpoint"], number),
         "progress": f"window {number + 1}/{windows.count}" if progress else False,
@@ -109,15 +111,25 @@ def _options(
 def _start(
     start: Solution | None, count: int, number: int, parts: Sequence[Part]
 ) -> Solution | None:
-    """A solution in as many windows starts each of them; another one, the first only."""
-    pieces = getattr(getattr(start, "evaluator", None), "pieces", ())
-    if start is not None and pieces:
-        if len(pieces) != count:
-            raise PinnsolveError(
-                f"windows={count}, but the solution to start from has {len(pieces)}: give as many"
-            )
-        return replace(start, evaluator=pieces[number])
-    return parts[-1].solution if parts else start
+    """A solution in windows starts each of them; another one, the first only."""
+    if parts and not _pieces(start):
+        return parts[-1].solution
+    return _piece(start, count, number)
+
+
+def _piece(solution: Solution | None, count: int, number: int) -> Solution | None:
+    """The part of a solution in as many windows that is in one of them; another one as it is."""
+    pieces = _pieces(solution)
+    if solution is None or not pieces:
+        return solution
+    if len(pieces) != count:
+        raise PinnsolveError(f"windows={count}, but a solution given has {len(pieces)}")
+    return replace(solution, evaluator=pieces[number])
+
+
+def _pieces(solution: Solution | None) -> Sequence[AbstractEvaluator]:
+    evaluator = None if solution is None else solution.evaluator
+    return evaluator.pieces if isinstance(evaluator, Piecewise) else ()
 
 
 def _weights(weights: Any, problem: Problem, window: Window) -> Any:

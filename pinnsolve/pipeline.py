@@ -110,32 +110,39 @@ class Pipeline:
 
 
 def compile_problem(
-    problem: Problem, network: Network, device: AbstractDevice, exact: str = "auto"
+    problem: Problem,
+    network: Network,
+    device: AbstractDevice,
+    exact: str = "auto",
+    base: Sequence[Ansatz] = (),
 ) -> Pipeline:
-    """Everything up to the executable.
+    """Everything up to the executable; `base` is what networks correct, if they do.
 
     Raises:
         ProblemError: with exact = "require", for a condition that cannot hold by construction.
     """
-    system, model, soft = approximate(normalize(problem), network, exact)
+    system, model, soft = approximate(normalize(problem), network, exact, base)
     plans = plan(system, model)
     blocks = build(system, plans, model)
     executable = device.compile(blocks, model.layout)
     return Pipeline(problem, system, model, plans, blocks, executable, soft)
 
 
-def approximate(system: System, network: Network, exact: str) -> tuple[System, Model, Reasons]:
+def approximate(
+    system: System, network: Network, exact: str, base: Sequence[Ansatz] = ()
+) -> tuple[System, Model, Reasons]:
     """Networks for the fields; the system without the conditions that they fulfil by construction;
     and, for every other condition, why they do not."""
     if exact not in EXACT:
         raise PinnsolveError(f"there is no exact={exact!r}; choose {', '.join(map(repr, EXACT))}")
     if exact == "never":
-        model = represent(system, network or default_network(system, periodic=False))
+        network = network or default_network(system, periodic=False)
+        model = represent(system, network, upon(base, ()))
         return system, model, {r.name: 'exact="never"' for r in system.conditions}
     barred = {} if exact == "require" else set_aside(system)
     while True:
         forms, soft = impose(system, barred)
-        model = represent(system, network, forms)
+        model = represent(system, network, upon(base, forms))
         rest, broken = leave_out_exact(system, model)
         if not broken:
             break
@@ -144,6 +151,19 @@ def approximate(system: System, network: Network, exact: str) -> tuple[System, M
     if exact == "require":
         refuse(rest, soft)
     return rest, model, soft
+
+
+def upon(base: Sequence[Ansatz], forms: Sequence[Ansatz]) -> tuple[Ansatz, ...]:
+    """Known fields that fulfil the conditions of the forms instead of their lifts, where given."""
+    if not base:
+        return tuple(forms)
+    asked = {form.field: form for form in forms}
+    return tuple(
+        replace(b, factor=b.factor * asked[b.field].factor, conditions=asked[b.field].conditions)
+        if b.field in asked
+        else b
+        for b in base
+    )
 
 
 def set_aside(system: System) -> Reasons:

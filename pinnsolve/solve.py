@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pinnsolve.comparison import Probe
+from pinnsolve.correction import corrected
 from pinnsolve.devices.base import AbstractDevice
 from pinnsolve.devices.reference import ReferenceDevice
 from pinnsolve.errors import PinnsolveError
@@ -14,6 +15,7 @@ from pinnsolve.history import Record
 from pinnsolve.marching import march
 from pinnsolve.optim import Adam, LevenbergMarquardt, SSBroyden
 from pinnsolve.optim.base import AbstractOptimizer
+from pinnsolve.pde.ansatz import Ansatz
 from pinnsolve.pde.problem import Problem
 from pinnsolve.pipeline import Network, compile_problem
 from pinnsolve.points import Collocation, Points
@@ -45,6 +47,7 @@ def solve(
     checkpoint: str | Path | None = None,
     start: Solution | None = None,
     reference: object = None,
+    correct: Solution | None = None,
     windows: int | None = None,
     exact: str = "auto",
 ) -> Solution:
@@ -75,6 +78,8 @@ def solve(
         reference: known values, as for `Solution.error`. The error against some of them is noted in
             every record of the history and shown; training neither sees it nor is slowed on its
             clock.
+        correct: train a small correction of this solution: the fields are its fields plus a small
+            multiple of the network, see `pinnsolve.correction`.
         windows: cut the time into as many windows, solved one after the other: each starts with the
             values and parameters of the one before. They share `seconds` and `steps`, what one
             leaves goes to the later ones, and each has a checkpoint: run.h5 becomes run-1.h5, ...
@@ -105,7 +110,11 @@ def solve(
         del options["problem"], options["windows"]
         return march(problem, windows, options, solve)
     probe = None if reference is None else Probe.of(problem, reference)
-    pipeline = compile_problem(problem, network, pick_device(device, precision, threads), exact)
+    base: tuple[Ansatz, ...] = ()
+    if correct is not None:
+        network, base = corrected(problem, correct, network, exact)
+    target = pick_device(device, precision, threads)
+    pipeline = compile_problem(problem, network, target, exact, base)
     size = pipeline.model.layout.size
     strategy = weights if isinstance(weights, AbstractWeights) else FixedWeights(weights or {})
     strategy.check(pipeline.system)

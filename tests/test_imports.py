@@ -25,7 +25,7 @@ ROWS = (
     {"piecewise", "named_fields"},
     {"plot"},
     {"solution", "checkpoint"},
-    {"training", "warm_start", "stages"},
+    {"training", "warm_start", "stages", "correction"},
     {"solution_ensemble"},
     {"loading"},
     {"marching"},

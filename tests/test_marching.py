@@ -78,7 +78,7 @@ def test_each_window_starts_with_the_parameters_of_the_one_before(decay: ps.Solu
     assert again.history[0].held_out == pytest.approx(
         min(r.held_out for r in decay.history if r.window == 0)
     )
-    with pytest.raises(PinnsolveError, match="windows=2, but the solution to start from has 3"):
+    with pytest.raises(PinnsolveError, match="windows=2, but a solution given has 3"):
         DECAY.solve(windows=2, start=decay, **TINY)
     with pytest.raises(PinnsolveError, match="has 3 windows; give windows=3"):
         DECAY.solve(start=decay, **TINY)
@@ -166,3 +166,9 @@ def test_time_is_shared_and_what_is_left_goes_on() -> None:
     parts = [[r.seconds for r in solution.history if r.window == k] for k in (0, 1)]
     assert 0.4 < parts[0][-1] < 0.8
     assert 0.8 < parts[1][-1] < 1.3
+
+
+def test_windows_correct_the_windows_of_a_solution(decay: ps.Solution) -> None:
+    better = DECAY.solve(windows=3, steps=60, correct=decay, exact="never", **TINY)
+    assert better.error()["a"] < decay.error()["a"]
+    assert better.residuals()["a + a.ds"] < 0.5 * decay.residuals()["a + a.ds"]

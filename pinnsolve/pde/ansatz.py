@@ -62,6 +62,11 @@ class Ansatz:
         return f"{self.field} = {lift}{self.factor * sympy.Symbol('N')}"
 
 
+def about(field: str, value: sympy.Expr, size: float) -> Ansatz:
+    """field = value + size * network."""
+    return Ansatz(field, value, sympy.Float(size), ())
+
+
 @dataclass(frozen=True)
 class Datum:
     """A condition d^order field / dx^order = value at one end of the coordinate number `axis`."""
