@@ -96,6 +96,7 @@ ROWS = (
     Row(
         "Taylor-Green vortex, nu = 0.01", "taylor_green", 900, 1e-6, 1e-8, 2e-2, "MindFlow, Ascend"
     ),
+    Row("lid-driven cavity, Re = 100", "cavity", 900, 1e-3, 1e-4, 1.13e-4, f"{WEBB}, 403 s"),
     Row("Beltrami flow, 3D and time", "beltrami", 900, 1e-4, 1e-6),
     Row("biharmonic plate", "biharmonic", 900, 1e-6, 1e-9),
 )  # fmt: skip
