@@ -8,8 +8,8 @@
 Statement: Ghia, Ghia and Shin, J. Comput. Phys. 48 (1982) 387-411.
 Reference: Chebyshev collocation of degree 64, with the first two terms of the expansion about the
 upper corners in closed form (Botella and Peyret, Computers & Fluids 27 (1998) 421-433). Degree 48
-differs by 5e-6 relative, and degree 32 from that by 7e-5, so the error falls about as degree^-6. The
-extrema on the centre lines change by 3e-9 and have all seven digits of Botella and Peyret.
+differs by 5e-6 relative, and degree 32 from that by 7e-5, about as degree^-6. The
+extrema on the centre lines change by 3e-9; they have the seven digits of Botella and Peyret.
 
 u jumps where the lid meets a wall, which PS-W001 warns of: the problem is stated so. There p and
 the stresses grow like 1 / r, so p has no 2-norm, and errors are those of the velocity alone.
