@@ -104,7 +104,7 @@ def _residuals(
     """
     both = []
     for e in (SMALL, -SMALL):
-        rest, model, _ = approximate(system, network, exact, _scaled(base, e))
+        rest, model, _ = approximate(system, network, exact, base=_scaled(base, e))
         leaves: dict[Any, Array] = dict(
             model.layout.views(model.layout.initialize(np.random.default_rng(SEED)))
         )

@@ -10,7 +10,7 @@ executable = device.compile(blocks, layout)    device code
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -114,14 +114,15 @@ def compile_problem(
     network: Network,
     device: AbstractDevice,
     exact: str = "auto",
+    weighed: Collection[str] = (),
     base: Sequence[Ansatz] = (),
 ) -> Pipeline:
-    """Everything up to the executable; `base` is what networks correct, if they do.
+    """Everything up to the executable; arguments as for `approximate`.
 
     Raises:
         ProblemError: with exact = "require", for a condition that cannot hold by construction.
     """
-    system, model, soft = approximate(normalize(problem), network, exact, base)
+    system, model, soft = approximate(normalize(problem), network, exact, weighed, base)
     plans = plan(system, model)
     blocks = build(system, plans, model)
     executable = device.compile(blocks, model.layout)
@@ -129,17 +130,22 @@ def compile_problem(
 
 
 def approximate(
-    system: System, network: Network, exact: str, base: Sequence[Ansatz] = ()
+    system: System,
+    network: Network,
+    exact: str,
+    weighed: Collection[str] = (),
+    base: Sequence[Ansatz] = (),
 ) -> tuple[System, Model, Reasons]:
     """Networks for the fields; the system without the conditions that they fulfil by construction;
-    and, for every other condition, why they do not."""
+    and, for every other condition, why they do not. With exact = "auto" those that have a weight of
+    their own are trained with it. `base` is what networks correct, if they do."""
     if exact not in EXACT:
         raise PinnsolveError(f"there is no exact={exact!r}; choose {', '.join(map(repr, EXACT))}")
     if exact == "never":
         network = network or default_network(system, periodic=False)
         model = represent(system, network, upon(base, ()))
         return system, model, {r.name: 'exact="never"' for r in system.conditions}
-    barred = {} if exact == "require" else set_aside(system)
+    barred: Reasons = dict.fromkeys(weighed, "it has a weight") if exact == "auto" else {}
     while True:
         forms, soft = impose(system, barred)
         model = represent(system, network, upon(base, forms))
@@ -164,11 +170,6 @@ def upon(base: Sequence[Ansatz], forms: Sequence[Ansatz]) -> tuple[Ansatz, ...]:
         else b
         for b in base
     )
-
-
-def set_aside(system: System) -> Reasons:
-    """The conditions that train better than they hold by construction."""
-    return {r.name: "it trains better" for r in system.conditions if r.kind != "periodic"}
 
 
 def represent(system: System, network: Network, forms: Sequence[Ansatz] = ()) -> Model:

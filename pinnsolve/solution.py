@@ -77,9 +77,10 @@ class Solution(AbstractFields):
     def weights(self) -> dict[str, NDArray[Any]]:
         """The trained parameters by name, as `Cell.set_values` takes them: after
         ``network.set_values(solution.weights)`` the network is that of the solution, a function of
-        coordinates scaled to [-1, 1]; a part of it can be frozen, and the next solve starts from
-        it. With a network for each of several fields names start with it, as ``u.cells.0.bias``;
-        in windows of time, with the number of the window, as ``0/cells.0.bias``.
+        coordinates scaled to [-1, 1], the N of the ansatz where the report shows one; a part of it
+        can be frozen, and the next solve starts from it. With a network for each of several fields
+        names start with it, as ``u.cells.0.bias``; in windows of time, with the number of the
+        window, as ``0/cells.0.bias``.
         """
         return self.evaluator.to_data()[1]
 

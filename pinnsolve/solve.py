@@ -83,9 +83,9 @@ def solve(
         windows: cut the time into as many windows, solved one after the other: each starts with the
             values and parameters of the one before. They share `seconds` and `steps`, what one
             leaves goes to the later ones, and each has a checkpoint: run.h5 becomes run-1.h5, ...
-        exact: "auto", "never" or "require": which conditions hold by construction of what the
-            network stands for, see docs/training.md; "never" trains all of them, "require" refuses
-            a problem with one that cannot hold so.
+        exact: "auto", "never" or "require". Conditions on sides hold by construction where they
+            can, unless they have a weight in `weights`, see docs/training.md; "never" trains all of
+            them, "require" refuses a problem with one that cannot hold so.
 
     Training also stops when the held-out residual has not fallen for half of the time (and 30 s).
 
@@ -113,10 +113,10 @@ def solve(
     base: tuple[Ansatz, ...] = ()
     if correct is not None:
         network, base = corrected(problem, correct, network, exact)
-    target = pick_device(device, precision, threads)
-    pipeline = compile_problem(problem, network, target, exact, base)
-    size = pipeline.model.layout.size
     strategy = weights if isinstance(weights, AbstractWeights) else FixedWeights(weights or {})
+    target = pick_device(device, precision, threads)
+    pipeline = compile_problem(problem, network, target, exact, strategy.start, base)
+    size = pipeline.model.layout.size
     strategy.check(pipeline.system)
     training = Training(
         pipeline,

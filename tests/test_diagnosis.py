@@ -43,7 +43,7 @@ WAVES = ps.Problem(
     domain={x: (0, 1), t: (0, 1)},
 )
 DECAY = ps.Problem(w.dz + w, w(0) - 1, domain={z: (0, 2)})
-QUIET = {"progress": False, "threads": 1}
+QUIET = {"exact": "never", "progress": False, "threads": 1}
 
 
 def narrow(inputs: int, width: int, depth: int = 1) -> ps.nets.Cell:

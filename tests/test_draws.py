@@ -22,13 +22,18 @@ HEAT = ps.Problem(
     u(1, t),
     domain={x: (0, 1), t: (0, 1)},
 )
-SMALL = {"network": ps.MLP(2, 1, width=6, depth=1), "progress": False, "threads": 1}
+SMALL = {
+    "network": ps.MLP(2, 1, width=6, depth=1),
+    "progress": False,
+    "threads": 1,
+    "exact": "never",
+}
 DRAWS = [ps.Uniform(), ps.Sobol(), ps.RAD(), ps.RAR(), ps.R3()]
 
 
 @pytest.fixture(scope="module")
 def line() -> Pipeline:
-    return compile_problem(HEAT, SMALL["network"], ReferenceDevice())
+    return compile_problem(HEAT, SMALL["network"], ReferenceDevice(), "never")
 
 
 def collocation(line: Pipeline, points: ps.Points, seed: int = 0) -> Collocation:

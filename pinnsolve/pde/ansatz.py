@@ -8,7 +8,13 @@ coordinate after the other by Hermite interpolation of what is still missing,
 
 which is exact on all sides if the data agree where sides meet (transfinite interpolation: Gordon
 and Hall, Int. J. Numer. Methods Eng. 7 (1973) 461-477). Source of the form: Lagaris, Likas and
-Fotiadis, IEEE Trans. Neural Netw. 9 (1998) 987-1000.
+Fotiadis, IEEE Trans. Neural Netw. 9 (1998) 987-1000. Where an evolution starts, the lift fades:
+with m initial conditions f_k and the time s since then, in lengths of the interval,
+
+    lift = w sum_k f_k (t - t_0)^k / k!,    factor = 1 - w,    w = exp(-(4 s)^m)
+
+so that later on the network is the solution, and not its difference from the start over a power of
+the time.
 
 Invariant: a condition is in `Ansatz.conditions` or has a reason, and an ansatz keeps what a field
 that is periodic in a coordinate needs there.
@@ -26,11 +32,13 @@ import sympy
 from pinnsolve.errors import ProblemError, SolutionError
 from pinnsolve.pde.coordinates import Coordinate
 from pinnsolve.pde.jets import Jet
+from pinnsolve.pde.known import Known
 from pinnsolve.pde.numeric import evaluate
 from pinnsolve.pde.system import Block, Residual, System
 
 LARGEST = 1000  # operations in a lift that is worth its evaluation
 MOST = 24  # conditions on a field: the product of many distances is near zero nearly everywhere
+FADING = 4  # what is left of a lift at the end of the time is exp(-4^m)
 ROUNDING = 1e-12
 POINTS = 64  # at which data are compared
 ROUGH = (
@@ -72,7 +80,6 @@ class Datum:
     """A condition d^order field / dx^order = value at one end of the coordinate number `axis`."""
 
     name: str
-    kind: str
     field: str
     axis: int
     end: sympy.Expr
@@ -106,8 +113,9 @@ def impose(
     ...     domain={x: (0, 1), t: (0, 2)},
     ... )
     >>> found, reasons = impose(normalize(heat))
-    >>> print(*found, reasons, sep="; ")
-    u = 1 - x + N*t/2; {'u.dx(1, t) + 1': 'it is on order 1 without the orders below'}
+    >>> print(*found, reasons, sep="\\n")
+    u = (1 - x)*exp(-2*t) + 1 - exp(-2*t) + N*x*(1 - exp(-2*t))
+    {'u.dx(1, t) + 1': 'it is on order 1 without the orders below'}
     """
     reasons = dict(barred or {})
     data = list(_data(system, reasons))
@@ -143,29 +151,44 @@ def refuse(system: System, reasons: Reasons) -> None:
 
 
 def _data(system: System, reasons: Reasons) -> Iterator[Datum]:
-    """The conditions that give one derivative of one field at a side; reasons for the others."""
+    """The conditions that give one derivative of one field at a side, or at every side; reasons for
+    the others."""
     for block in system.blocks:
         for residual in block.residuals:
             if residual.kind == "equation" or residual.name in reasons:
                 continue
-            found = _datum(residual, block, system)
-            if isinstance(found, Datum):
-                yield found
-            else:
-                reasons[residual.name] = found
+            sides = _sides(block, system)
+            given = sides if isinstance(sides, str) else _given(residual, system)
+            if isinstance(sides, str) or isinstance(given, str):
+                reasons[residual.name] = str(given)
+                continue
+            jet, value = given
+            if any(sum(jet.orders) > jet.orders[axis] for axis, _ in sides):
+                reasons[residual.name] = "it is on a derivative along a side"
+                continue
+            for axis, end in sides:
+                at_side = value.subs(system.coordinates[axis], end)
+                order = jet.orders[axis]
+                yield Datum(residual.name, jet.field, axis, end, order, at_side)
 
 
-def _datum(residual: Residual, block: Block, system: System) -> Datum | str:
-    """What a condition gives, or why it gives no value."""
+def _sides(block: Block, system: System) -> list[tuple[int, sympy.Expr]] | str:
+    """The sides that a block covers, or why it covers none."""
     if axes := _ends_related(block):
         return f"the network is not periodic in {system.coordinates[axes[0]]}"
     if len(block.sites) != 1:
         return "it relates several places"
-    site = block.sites[0]
-    fixed = [k for k, value in enumerate(site) if not isinstance(value, Coordinate)]
-    if len(fixed) != 1 or site[fixed[0]] not in system.intervals[fixed[0]]:
+    fixed = [(k, v) for k, v in enumerate(block.sites[0]) if not isinstance(v, Coordinate)]
+    if block.sides:
+        fixed = [(axis, end) for axis in block.sides for end in system.intervals[axis]]
+    elif len(fixed) != 1 or fixed[0][1] not in system.intervals[fixed[0][0]]:
         return "it does not hold on a side of the domain"
-    axis, jets = fixed[0], residual.expression.atoms(Jet)
+    return [(axis, _exact_number(float(end))) for axis, end in fixed]
+
+
+def _given(residual: Residual, system: System) -> tuple[Jet, sympy.Expr] | str:
+    """The derivative that a condition gives and its value, or why it gives none."""
+    jets = residual.expression.atoms(Jet)
     if len(jets) != 1:
         return "it relates several derivatives or fields"
     (jet,) = jets
@@ -174,14 +197,13 @@ def _datum(residual: Residual, block: Block, system: System) -> Datum | str:
     value = -rest / slope
     if not slope.is_number or not slope or not value.free_symbols <= set(system.coordinates):
         return "it does not give a value"
-    if any(order for k, order in enumerate(jet.orders) if k != axis):
-        return "it is on a derivative along the side"
-    end = _exact_number(float(site[axis]))  # pyright: ignore[reportArgumentType]
-    return Datum(residual.name, residual.kind, jet.field, axis, end, jet.orders[axis], value)
+    return jet, value
 
 
 def _rough(datum: Datum, system: System) -> str | None:
     """Why the value cannot be continued into the domain, if so."""
+    if datum.value.has(Known):
+        return "its value is a solution, which costs as much as the network at every step"
     if datum.value.has(*ROUGH):
         # A kink of the lift stays where it is in the whole domain, and the network is too smooth to
         # take it away.
@@ -255,7 +277,7 @@ def _agreeing(system: System, data: list[Datum], reasons: Reasons) -> list[Datum
             others = next(pair for pair in clashes if gone in pair)
             why = f"it disagrees with {next(d.name for d in others if d != gone)} where they meet"
         reasons[gone.name] = why
-        data = [d for d in data if d != gone]
+        data = [d for d in data if d.name != gone.name]
 
 
 def _clashes(system: System, data: Sequence[Datum]) -> list[tuple[Datum, Datum]]:
@@ -284,17 +306,21 @@ def _form(system: System, field: str, data: Collection[Datum]) -> Ansatz | None:
         x, interval = system.coordinates[axis], system.intervals[axis]
         here = [d for d in data if d.axis == axis]
         counts = {end: sum(d.end == end for d in here) for end in map(_exact_number, interval)}
+        start = x.is_time and min(counts.values()) == 0
+        fading = _fading(x, counts) if start else sympy.S.One
         missing: dict[sympy.Expr, sympy.Expr] = {}  # value -> the polynomials that carry it
         for datum in here:
             known = lift.diff(x, datum.order).subs(x, datum.end)
             if not _same(datum.value, known, system):
                 basis, lack = hermite(x, counts, datum.end, datum.order), datum.value - known
                 missing[lack] = missing.get(lack, sympy.S.Zero) + basis
-        lift += sum((sympy.factor(b) * lack for lack, b in missing.items()), start=sympy.S.Zero)
+        lift += fading * sum(
+            (sympy.factor(b) * lack for lack, b in missing.items()), start=sympy.S.Zero
+        )
         if lift.count_ops() > LARGEST:
             return None
-        factor *= distance(x, counts)
-    return Ansatz(field, lift, factor, tuple(d.name for d in data))
+        factor *= 1 - fading if start else distance(x, counts)
+    return Ansatz(field, lift, factor, tuple(dict.fromkeys(d.name for d in data)))
 
 
 def hermite(
@@ -327,6 +353,13 @@ def distance(x: sympy.Symbol, counts: Mapping[sympy.Expr, int]) -> sympy.Expr:
     m, n = counts[low], counts[high]
     scale = sympy.Rational((m + n) ** (m + n), m**m * n**n) / (high - low) ** (m + n)
     return scale * (x - low) ** m * (high - x) ** n
+
+
+def _fading(x: sympy.Symbol, counts: Mapping[sympy.Expr, int]) -> sympy.Expr:
+    """1 up to terms of the order that is given at the one end with data, and small at the other."""
+    low, high = counts
+    way = (x - low if counts[low] else high - x) / (high - low)
+    return sympy.exp(-((FADING * way) ** max(counts.values())))
 
 
 # --- numbers ----------------------------------------------------------------------------------
