@@ -74,7 +74,7 @@ def test_each_window_starts_with_the_parameters_of_the_one_before(decay: ps.Solu
     """exp(-t) falls alike in every window, so the residual at the start does, too."""
     first = [next(r for r in decay.history if r.window == k) for k in range(3)]
     assert first[2].held_out < 0.5 * first[0].held_out
-    again = DECAY.solve(windows=3, steps=3, start=decay, **TINY)
+    again = DECAY.solve(windows=3, steps=3, start=decay, exact="never", **TINY)
     assert again.history[0].held_out == pytest.approx(
         min(r.held_out for r in decay.history if r.window == 0)
     )
