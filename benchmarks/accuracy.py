@@ -45,7 +45,7 @@ class Row:
         first, goal: errors to reach.
         best: the smallest error published, None where none was found.
         source: where it is from, and the hardware.
-        fields: those that count, of which the worst is compared; all by default. The error of a
+        fields: those that count, or numbers to be found, of which the worst is compared; all by default. The error of a
             vector of fields is not larger than that of its worst.
     """
 
@@ -64,6 +64,8 @@ WEBB = "Webb et al., arXiv 2607.02194, H100"
 DANGEL = "Dangel et al., arXiv 2405.15603, RTX 6000"
 GUZMAN = "Guzmán-Cordero et al., arXiv 2505.12149, GPU"
 JAXPI = "jaxpi, arXiv 2308.08468, GPU"
+
+RAISSI = "Raissi et al., JCP 378 (2019)"
 
 ROWS = (
     Row("Burgers, nu = 0.01/pi", "burgers", 1800, 1e-6, 1e-8, 1.62e-8, f"{KIYANI}, 2,878 s"),
@@ -99,6 +101,14 @@ ROWS = (
     Row("lid-driven cavity, Re = 100", "cavity", 900, 1e-3, 1e-4, 1.13e-4, f"{WEBB}, 403 s"),
     Row("Beltrami flow, 3D and time", "beltrami", 900, 1e-4, 1e-6),
     Row("biharmonic plate", "biharmonic", 900, 1e-6, 1e-9),
+    Row(
+        "inverse Burgers, both coefficients", "inverse_burgers", 300, 1e-4, 1e-6, None, RAISSI,
+        ("lambda1", "lambda2"),
+    ),
+    Row(
+        "inverse Burgers, 1 % noise", "inverse_burgers_noise", 300, 1e-2, 3e-3, None, RAISSI,
+        ("lambda1", "lambda2"),
+    ),
 )  # fmt: skip
 
 

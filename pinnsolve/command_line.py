@@ -38,6 +38,11 @@ class AbstractReference(Protocol):
         ...
 
     @property
+    def unknowns(self) -> Mapping[str, float] | None:
+        """Name of each number to be found -> its true value."""
+        ...
+
+    @property
     def source(self) -> str:
         """Where the values come from."""
         ...
@@ -68,7 +73,7 @@ def run(
     solution = problem().solve(
         seed=options.seed, seconds=options.seconds, reference=known, **settings
     )
-    errors = solution.error(known)
+    errors = solution.error(known) | estimate_errors(solution, known)
 
     options.output.mkdir(parents=True, exist_ok=True)
     file, figure = options.output / f"{name}.h5", options.output / f"{name}.png"
@@ -76,13 +81,23 @@ def run(
     solution.plot(reference=known, path=figure)
 
     print(solution.report())
-    for field, error in errors.items():
+    for unknown, error in estimate_errors(solution, known).items():
+        print(f"{unknown}: relative error {error:.2e} of {solution.parameters[unknown]}")
+    for field, error in solution.error(known).items():
         own = f"(itself {known.error:.0e})"
         print(f"{field}: relative L2 error {error:.2e} against {known.source} {own}")
     print(f"wrote {file} and {figure}")
     if options.json:
         print(json.dumps(record(name, solution, known, errors)))
     return solution
+
+
+def estimate_errors(solution: Solution, known: AbstractReference) -> dict[str, float]:
+    """The relative error of each number that was to be found."""
+    return {
+        name: abs(solution.parameters[name].value / true - 1)
+        for name, true in (known.unknowns or {}).items()
+    }
 
 
 def record(
@@ -96,6 +111,7 @@ def record(
         "seconds": solution.seconds,
         "compile_seconds": solution.compile_seconds,
         "parameters": solution.network_size,
+        "unknowns": {name: [e.value, e.error] for name, e in solution.parameters.items()},
         "steps": solution.steps,
         "optimizer": solution.optimizer,
         "stop_reason": solution.stop_reason,

@@ -111,7 +111,8 @@ def diagnose(evidence: Evidence) -> tuple[Finding, ...]:
     hide each other, trivial solutions, and, where nothing is overfitted, whether time would help.
 
     A run has converged if it met the loss asked for, or else lowered the held-out residual by
-    `CONVERGED`; then there is nothing to say, unless all fields are constant.
+    `CONVERGED`; then there is nothing to say, unless all fields are constant. So it has where it
+    stands still and most that is left is the misfit of observations, which is their noise.
     """
     history = evidence.history
     held_out = [r.held_out for r in history if r.held_out is not None]
@@ -123,6 +124,9 @@ def diagnose(evidence: Evidence) -> tuple[Finding, ...]:
     last, measured = history[-1], evidence.tangent
     trend = progress([r.step for r in history if r.held_out is not None], held_out)
     kept = history[held_out.index(min(held_out))]
+    data = [loss for loss, kind in zip(kept.losses, evidence.kinds, strict=True) if kind == "data"]
+    if trend.name == "stagnation" and sum(data) > sum(kept.losses) / 2:
+        return ()  # what is left is the noise of observations
     overfitted = overfitting(last.trained, last.held_out, evidence.density)
     found = [
         overfitted,

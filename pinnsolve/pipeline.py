@@ -35,20 +35,19 @@ from pinnsolve.pde.periodicity import periodic_axes
 from pinnsolve.pde.problem import Problem
 from pinnsolve.pde.sampling import sample, site_points
 from pinnsolve.pde.system import Block, Jet, Residual, System, is_linear, normalize
-from pinnsolve.pde.unknowns import LATENT, Unknown
+from pinnsolve.pde.unknowns import LATENT, PREFIX, Unknown
 
 Network = Cell | Mapping[Any, Cell] | None
 CHUNK = 20_000  # points evaluated at once
 EXACT = ("auto", "never", "require")
 ROUNDING = 1e-12  # of a condition that holds by construction
-UNKNOWN = "unknown "  # begins the names of their parameters, which no parameter of a cell does
 
 
 @dataclass(frozen=True)
 class Model:
     """Networks that stand for the fields, in forms that fulfil conditions, and the unknown numbers
     as nodes; all their parameters in one vector, in which those of the unknown numbers come last,
-    each as `UNKNOWN` and its name."""
+    named by `PREFIX` and its name."""
 
     approximators: tuple[Approximator, ...]
     layout: Layout
@@ -146,6 +145,11 @@ def approximate(
         model = represent(system, network, upon(base, ()))
         return system, model, {r.name: 'exact="never"' for r in system.conditions}
     barred: Reasons = dict.fromkeys(weighed, "it has a weight") if exact == "auto" else {}
+    barred |= {
+        r.name: "it contains a number to be found"
+        for r in system.conditions
+        if r.expression.has(*system.unknowns)
+    }
     while True:
         forms, soft = impose(system, barred)
         model = represent(system, network, upon(base, forms))
@@ -202,7 +206,7 @@ def represent(system: System, network: Network, forms: Sequence[Ansatz] = ()) ->
     text = "; ".join(repr(cell).splitlines()[0] for cell in cells.values())
     latent = {u: Parameter((), constant(0.0), name=u.name) for u in system.unknowns}
     unknowns = {u: freeze(u.formula, {LATENT: p.node}) for u, p in latent.items()}
-    trained |= {f"{UNKNOWN}{u.name}": p for u, p in latent.items()}
+    trained |= {f"{PREFIX}{u.name}": p for u, p in latent.items()}
     model = Model(approximators, Layout.of(trained), text, tuple(forms), unknowns)
     check_smoothness(system, model)
     return model

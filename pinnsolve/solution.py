@@ -5,7 +5,7 @@ as the one that was saved, to the last bit.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 
 from pinnsolve.diagnosis import Finding
 from pinnsolve.errors import FileError
+from pinnsolve.estimates import Estimate
 from pinnsolve.history import History, Record
 from pinnsolve.named_fields import AbstractFields
 from pinnsolve.pde.tree import problem_arrays, problem_from_data, problem_to_data
+from pinnsolve.pde.unknowns import PREFIX
 from pinnsolve.piecewise import Piecewise
 from pinnsolve.solution_field import AbstractEvaluator, Array
 
@@ -43,6 +45,7 @@ class Solution(AbstractFields):
         optimizer: the optimizer in words.
         stop_reason: why training ended.
         seed: of the points and the first parameters.
+        parameters: name of each unknown number of the problem -> its estimate.
         findings: what kept the run from converging, one advice each; none where it converged.
         details: further rows of the report, such as device and precision.
 
@@ -70,6 +73,7 @@ class Solution(AbstractFields):
     optimizer: str
     stop_reason: str
     seed: int
+    parameters: Mapping[str, Estimate] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
     details: Mapping[str, str] = field(default_factory=dict)
 
@@ -82,7 +86,8 @@ class Solution(AbstractFields):
         names start with it, as ``u.cells.0.bias``; in windows of time, with the number of the
         window, as ``0/cells.0.bias``.
         """
-        return self.evaluator.to_data()[1]
+        trained = self.evaluator.to_data()[1]
+        return {name: w for name, w in trained.items() if not name.startswith(PREFIX)}
 
     @property
     def kept(self) -> Record | None:
@@ -116,6 +121,8 @@ class Solution(AbstractFields):
             "stopped": self.stop_reason,
             "seed": str(self.seed),
             **self.details,
+            **{name: str(estimate) for name, estimate in self.parameters.items()},
+            "correlations": self._correlations(),
         }
         if self.problem.exact is not None:
             errors = (f"{name} {error:.2e}" for name, error in self.error().items())
@@ -152,6 +159,15 @@ class Solution(AbstractFields):
 
         header, arrays = to_data(self)
         return write_file(path, header, arrays)
+
+    def _correlations(self) -> str:
+        names = list(self.parameters)
+        return ", ".join(
+            f"{a} and {b} {self.parameters[a].correlations[b]:.3f}"
+            for i, b in enumerate(names)
+            for a in names[:i]
+            if b in self.parameters[a].correlations
+        )
 
     def _equations(self) -> list[str]:
         losses = self.kept.losses if self.kept else ()
@@ -219,6 +235,7 @@ def to_data(solution: Solution) -> tuple[dict[str, Any], dict[str, NDArray[Any]]
         "point_labels": list(solution.points),
         "held_out": dict(solution.held_out),
         "details": dict(solution.details),
+        "parameters": {name: astuple(e) for name, e in solution.parameters.items()},
         "findings": [[f.name, f.text, f.advice] for f in solution.findings],
     }
     # Labels are text of the user's and may contain a slash, which would nest groups in the file.
@@ -250,6 +267,7 @@ def from_data(
         points={label: points[str(i)] for i, label in enumerate(header["point_labels"])},
         held_out=header["held_out"],
         details=header["details"],
+        parameters={name: Estimate(*parts) for name, parts in header["parameters"].items()},
         findings=tuple(Finding(*parts) for parts in header["findings"]),
         **{name: header[name] for name in PLAIN},
     )

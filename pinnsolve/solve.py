@@ -128,7 +128,7 @@ def solve(
         Limits(None if seconds is None else float(seconds), steps, loss),
         callback,
         None if checkpoint is None else Path(checkpoint),
-        None if start is None else first_parameters(pipeline.model.layout, start),
+        None if start is None else first_parameters(pipeline.model, start),
         probe,
     )
     return training.run(_progress(training, progress))

@@ -20,6 +20,7 @@ from pinnsolve.comparison import Probe
 from pinnsolve.devices.base import AbstractObjective, split_rows
 from pinnsolve.diagnosis import Evidence, Spread, diagnose, tangent
 from pinnsolve.diff.parameters import Array
+from pinnsolve.estimates import estimates, misfit
 from pinnsolve.history import Record
 from pinnsolve.optim.base import AbstractOptimizer
 from pinnsolve.optim.solvers import Cholesky
@@ -294,6 +295,8 @@ class Training:
         kept, seconds = run.best.record, self._seconds()
         with self.pipeline.executable.session():
             findings = diagnose(self._evidence(run))
+            blocks = self.held_out_sample.blocks
+            parameters = estimates(self.pipeline, blocks, run.best.theta)
         held_out = {
             name: float(np.sqrt(loss / weight))
             for name, loss, weight in zip(self.names, kept.losses, self.start, strict=True)
@@ -316,6 +319,7 @@ class Training:
             optimizer=" >> ".join(run.history.stages),
             stop_reason=reason,
             seed=self.collocation.seed,
+            parameters=parameters,
             findings=findings,
             details={
                 "scaling": system.scaling.replace("\n", "; "),
@@ -324,6 +328,7 @@ class Training:
                 "exact": "; ".join(self.pipeline.exact),
                 "soft": "; ".join(f"{name} ({why})" for name, why in self.pipeline.soft.items()),
                 "weights": self._weights_text(run.weighting),
+                "misfit": misfit(system, held_out),
             },
         )
 

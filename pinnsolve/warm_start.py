@@ -10,19 +10,23 @@ from typing import Any
 
 import numpy as np
 
-from pinnsolve.diff.parameters import Array, Layout
+from pinnsolve.diff.parameters import Array
 from pinnsolve.errors import NetworkError, PinnsolveError
+from pinnsolve.pde.unknowns import PREFIX
 from pinnsolve.piecewise import Piecewise
+from pinnsolve.pipeline import Model
 from pinnsolve.solution import Solution
 
 
-def first_parameters(layout: Layout, start: Solution) -> Array:
-    """The parameters of a solution, in the order of a layout: ``(layout.size,)``.
+def first_parameters(model: Model, start: Solution) -> Array:
+    """The parameters of a solution, in the order of the layout of a model: ``(layout.size,)``.
 
-    The domain may differ: networks see coordinates that are scaled to [-1, 1].
+    The domain may differ: networks see coordinates that are scaled to [-1, 1]. Unknown numbers have
+    the values found there, or their guesses where that solution has none.
 
     Raises:
-        PinnsolveError: `start` is no solution, or one in windows of time.
+        PinnsolveError: `start` is no solution, one in windows of time, or has an unknown number
+            outside its bounds.
         NetworkError: its parameters have other names or shapes, with the first difference.
     """
     if not isinstance(start, Solution):
@@ -32,7 +36,8 @@ def first_parameters(layout: Layout, start: Solution) -> Array:
         raise PinnsolveError(
             f"the solution to start from has {count} windows; give windows={count}"
         )
-    known = start.weights
+    layout, numbers = model.layout, _numbers(model, start)
+    known = {**start.weights, **numbers}
     wanted = dict(zip(layout.names, layout.shapes, strict=True))
     if {name: value.shape for name, value in known.items()} != wanted:
         raise NetworkError(
@@ -40,6 +45,20 @@ def first_parameters(layout: Layout, start: Solution) -> Array:
             "runs the same network"
         )
     return np.concatenate([np.ravel(known[name]) for name in layout.names], dtype=float)
+
+
+def _numbers(model: Model, start: Solution) -> dict[str, Array]:
+    """Of each unknown number of the model, what is trained."""
+    found = {}
+    for unknown in model.unknowns:
+        estimate = start.parameters.get(unknown.name)
+        latent = 0.0 if estimate is None else unknown.latent(estimate.value)
+        if np.isnan(latent):
+            raise PinnsolveError(
+                f"start= has {unknown} = {estimate}, which is not between its bounds here"
+            )
+        found[f"{PREFIX}{unknown.name}"] = np.array(latent)
+    return found
 
 
 def _difference(known: Mapping[str, Array], wanted: Mapping[str, tuple[int, ...]]) -> str:

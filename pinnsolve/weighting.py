@@ -94,14 +94,13 @@ class View:
     def traces(self) -> Array:
         """Mean of |dr/dtheta|^2 over the points of each residual, (K,), from the diagonal of J'J
         with all other rows zero."""
-        idle = [_rows(b, slice(0, 1), np.zeros((1, b.scale.shape[1]))) for b in self.blocks]
         found = []
         for k, block in enumerate(self.blocks):
             for j in range(block.scale.shape[1]):
                 scale = np.zeros(block.scale.shape)
                 scale[:, j] = block.count**-0.5
-                alone = [*idle[:k], replace(block, scale=scale), *idle[k + 1 :]]
-                found.append(self.bind(alone).normal_diagonal(self.theta).sum())
+                mine = self.bind(alone(self.blocks, k, scale))
+                found.append(mine.normal_diagonal(self.theta).sum())
         return np.array(found)
 
     @property
@@ -109,9 +108,18 @@ class View:
         return [(b.scale.shape[1], b.count) for b in self.blocks]
 
 
-def _rows(block: BlockPoints, rows: slice, scale: Array) -> BlockPoints:
-    data = None if block.data is None else block.data[rows]
-    return BlockPoints(tuple(site[rows] for site in block.sites), scale, data)
+def alone(blocks: Sequence[BlockPoints], number: int, scale: Array) -> list[BlockPoints]:
+    """One block with these scales; of each other block one point, whose rows are 0."""
+    return [
+        replace(block, scale=scale)
+        if k == number
+        else BlockPoints(
+            tuple(site[:1] for site in block.sites),
+            np.zeros((1, block.scale.shape[1])),
+            None if block.data is None else block.data[:1],
+        )
+        for k, block in enumerate(blocks)
+    ]
 
 
 def split_columns(values: Array, blocks: Sequence[BlockPoints]) -> list[Array]:

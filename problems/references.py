@@ -36,6 +36,7 @@ class Reference:
     error:  relative L2 error of the values themselves.
     source: where the values come from.
     exact:  field name -> closed form, if there is one.
+    unknowns: name of an unknown number -> its true value, if there are any.
     """
 
     axes: Mapping[str, Array]
@@ -43,6 +44,7 @@ class Reference:
     error: float
     source: str
     exact: Mapping[str, sympy.Expr] | None = None
+    unknowns: Mapping[str, float] | None = None
 
 
 def closed_form(

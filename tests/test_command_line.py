@@ -8,9 +8,12 @@ from typing import Any
 import pytest
 
 from pinnsolve.command_line import run
+from pinnsolve.estimates import Estimate
 from pinnsolve.history import History, Record
 
-KNOWN: Any = SimpleNamespace(axes={}, values={}, error=2e-13, source="a formula")
+KNOWN: Any = SimpleNamespace(
+    axes={}, values={}, error=2e-13, source="a formula", unknowns={"nu": 0.5}
+)
 
 
 def solution_of(calls: dict[str, Any]) -> Any:
@@ -27,6 +30,7 @@ def solution_of(calls: dict[str, Any]) -> Any:
         stop_reason="training time is spent",
         seed=calls["seed"],
         findings=(),
+        parameters={"nu": Estimate(0.5005, 0.001)},
         history=History((Record(0, 0.0, 1.0, errors={"u": 1 / 3}), Record(9, 1.5, 1.0))),
     )
 
@@ -52,7 +56,8 @@ def test_json_is_the_last_line_and_files_are_written(
     lines = capsys.readouterr().out.splitlines()
     assert json.loads(lines[-1]) == {
         "problem": "test_command_line",
-        "errors": {"u": 1.5e-6},
+        "errors": {"u": 1.5e-6, "nu": pytest.approx(1e-3)},
+        "unknowns": {"nu": [0.5005, 0.001]},
         "seconds": 3.0,
         "compile_seconds": 0.5,
         "parameters": 921,
@@ -66,6 +71,7 @@ def test_json_is_the_last_line_and_files_are_written(
         "curve": {"seconds": [0.0, 1.5], "window": [0, 0], "errors": {"u": [0.3333, None]}},
     }
     assert lines[0] == "the report"
+    assert "nu: relative error 1.00e-03 of 0.5005 +- 0.001" in lines
     assert "u: relative L2 error 1.50e-06 against a formula (itself 2e-13)" in lines
     assert (tmp_path / "new" / "test_command_line.png").read_text() == "figure"
     assert (tmp_path / "new" / "test_command_line.h5").read_text() == "data"

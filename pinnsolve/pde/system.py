@@ -104,8 +104,8 @@ class System:
 
     @property
     def conditions(self) -> tuple[Residual, ...]:
-        """The residuals that are no equations."""
-        return tuple(r for r in self.residuals if r.kind != "equation")
+        """The residuals that are neither equations nor data."""
+        return tuple(r for r in self.residuals if r.kind not in ("equation", "data"))
 
     @property
     def starts(self) -> bool:

@@ -4,6 +4,7 @@ Invariant: an `Unknown` is a real sympy symbol whose guess, bounds and scale are
 identity, so that they survive every sympy operation, hashing and pickling.
 """
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ from pinnsolve.pde.coordinates import split_names
 from pinnsolve.pde.fields import is_finite_number
 
 LATENT = sympy.Symbol("z", real=True)
+PREFIX = "unknown "  # of the names of trained numbers; a space is in no other name
 
 
 class Unknown(sympy.Symbol):
@@ -71,6 +73,22 @@ class Unknown(sympy.Symbol):
         half, place = (high - low) / 2, (2 * g - low - high) / (high - low)
         slope = s / (half * (1 - place**2))
         return (low + high) / 2 + half * sympy.tanh(float(sympy.atanh(place)) + slope * LATENT)
+
+    def latent(self, value: float) -> float:
+        """The trained number that gives a value; nan for one that is not between the bounds."""
+        g, low, high, s = self.settings
+        if low is None and high is None:
+            return (value - g) / s
+        if low is not None and high is not None:
+            half, middle = (high - low) / 2, (low + high) / 2
+            place, start = (value - middle) / half, (g - middle) / half
+            if not abs(place) < 1:
+                return math.nan
+            return (math.atanh(place) - math.atanh(start)) * half * (1 - start**2) / s
+        end = high if low is None else low
+        assert end is not None
+        ratio = (value - end) / (g - end)
+        return math.log(ratio) * (g - end) / s if ratio > 0 else math.nan
 
     def at(self, latent: float) -> tuple[float, float]:
         """Value and its slope by the trained number."""

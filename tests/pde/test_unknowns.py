@@ -38,6 +38,7 @@ def test_value_and_slope_start_at_guess_and_scale(declared: Any, slope: float):
     h = 1e-6
     difference = (found.at(0.7 + h)[0] - found.at(0.7 - h)[0]) / (2 * h)
     assert found.at(0.7)[1] == pytest.approx(difference, rel=1e-7)
+    assert [found.latent(found.at(z)[0]) for z in (-0.4, 0, 0.7)] == pytest.approx([-0.4, 0, 0.7])
 
 
 @pytest.mark.parametrize(("declared", "_"), DECLARED[2:])
@@ -51,6 +52,7 @@ def test_bounds_hold_however_far_the_number_moves(declared: Any, _: float):
     assert low <= min(values)
     assert max(values) <= high
     assert values == sorted(values)
+    assert all(math.isnan(found.latent(end)) for end in (low, high) if math.isfinite(end))
 
 
 def test_settings_are_part_of_the_identity():

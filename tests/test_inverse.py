@@ -1,0 +1,179 @@
+"""Unknown numbers and observations on problems with known answers."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.optimize import curve_fit
+from sympy import Eq, exp, pi, sin
+
+import pinnsolve as ps
+from pinnsolve.devices.cpu import CpuDevice
+from pinnsolve.devices.reference import ReferenceDevice
+from pinnsolve.errors import PinnsolveError
+from pinnsolve.pipeline import compile_problem
+from pinnsolve.points import Collocation, Points
+
+(t,) = ps.coordinates("t")
+y = ps.field("y", t)
+k = ps.unknown("k", 1.0, bounds=(0, None))
+a = ps.unknown("a", 1.0)
+TIMES = np.linspace(0, 2, 30)
+CLEAN = 2 * np.exp(-0.7 * TIMES)
+QUIET: Any = {"network": ps.MLP(1, 1, width=6, depth=1), "progress": False}
+
+
+def decay(values: Any, noise: float | None = None) -> ps.Problem:
+    data = ps.observations({y: values}, at={t: TIMES}, noise=noise)
+    return ps.Problem(y.dt + k * y, Eq(y(0), a), data, domain={t: (0, 2)})
+
+
+@pytest.fixture(scope="module")
+def noisy() -> np.ndarray[Any, Any]:
+    return CLEAN + 0.05 * np.random.default_rng(0).standard_normal(len(TIMES))
+
+
+@pytest.fixture(scope="module")
+def solution(noisy: Any) -> ps.Solution:
+    return decay(noisy, 0.05).solve(steps=40, **QUIET)
+
+
+def test_rates_are_found_from_clean_values_and_from_a_condition() -> None:
+    found = decay(CLEAN).solve(steps=40, **QUIET).parameters
+    assert found["k"].value == pytest.approx(0.7, rel=1e-4)
+    assert found["a"].value == pytest.approx(2.0, rel=1e-4)
+    known = ps.Problem(y.dt + k * y, Eq(y(0), 1), Eq(y(2), exp(-3)), domain={t: (0, 2)})
+    solution = known.solve(steps=40, **QUIET)
+    assert solution.parameters["k"].value == pytest.approx(1.5, rel=1e-4)
+    assert solution.parameters["k"].error is None
+
+
+def test_a_diffusion_coefficient_is_found() -> None:
+    x, t = ps.coordinates("x t")
+    u, nu = ps.field("u", x, t), ps.unknown("nu", 0.5, bounds=(0.01, 1))
+    rng = np.random.default_rng(1)
+    xs, ts = rng.uniform(0, 1, (2, 40))
+    values = np.sin(np.pi * xs) * np.exp(-0.1 * np.pi**2 * ts)
+    heat = ps.Problem(
+        Eq(u.dt, nu * u.dxx),
+        Eq(u(x, 0), sin(pi * x)),
+        *(u(0, t), u(1, t)),
+        ps.observations({u: values}, at={x: xs, t: ts}),
+        domain={x: (0, 1), t: (0, 1)},
+    )
+    found = heat.solve(network=ps.MLP(2, 1, width=8, depth=2), steps=50, progress=False)
+    assert found.parameters["nu"].value == pytest.approx(0.1, rel=1e-3)
+
+
+def test_errors_are_those_of_nonlinear_regression(solution: ps.Solution, noisy: Any) -> None:
+    def model(time: Any, a: float, k: float) -> Any:
+        return a * np.exp(-k * time)
+
+    best, covariance = curve_fit(model, TIMES, noisy, p0=(1, 1))
+    errors = np.sqrt(np.diag(covariance))
+    found = solution.parameters
+    assert [found["a"].error, found["k"].error] == pytest.approx(errors, rel=0.03)
+    correlation = covariance[0, 1] / errors.prod()
+    assert found["a"].correlations["k"] == pytest.approx(correlation, abs=0.01)
+    assert abs(found["k"].value - best[1]) < 0.2 * errors[1]
+
+
+def test_errors_are_the_scatter_of_repetitions() -> None:
+    rng = np.random.default_rng(2)
+    found = []
+    for _ in range(20):
+        values = CLEAN + 0.05 * rng.standard_normal(len(TIMES))
+        found.append(decay(values).solve(steps=20, **QUIET).parameters["k"])
+    scatter = np.std([e.value for e in found], ddof=1)
+    # The standard deviation of 20 normal values is itself uncertain by 16 %.
+    assert np.mean([e.error or np.nan for e in found]) == pytest.approx(scatter, rel=0.45)
+
+
+def test_the_report_has_estimates_and_misfit_and_noise_is_no_finding(
+    solution: ps.Solution, noisy: Any
+) -> None:
+    report = solution.report()
+    k, a = solution.parameters["k"], solution.parameters["a"]
+    assert str(k) in report
+    assert f"k and a {k.correlations['a']:.3f}" in report
+    assert k.correlations["a"] == pytest.approx(a.correlations["k"], rel=1e-6)
+    rms = np.sqrt(np.mean((solution.y(TIMES) - noisy) ** 2)) / 0.05
+    assert f"y at 30 points {rms:.3g} times the noise" in report
+    assert solution.findings == ()
+
+
+def test_a_file_keeps_estimates_and_observations(solution: ps.Solution, tmp_path: Path) -> None:
+    back = ps.load(solution.save(tmp_path / "decay.h5"))
+    assert isinstance(back, ps.Solution)
+    assert back.parameters == solution.parameters
+    assert back.problem == solution.problem
+    assert np.array_equal(back.y(TIMES), solution.y(TIMES))
+    assert not any("unknown" in name for name in solution.weights)
+
+
+def test_a_resumed_run_is_the_run_and_other_data_are_another(noisy: Any, tmp_path: Path) -> None:
+    problem, path = decay(noisy), tmp_path / "run.h5"
+    whole = problem.solve(steps=24, **QUIET)
+    problem.solve(steps=9, checkpoint=path, **QUIET)
+    resumed = problem.solve(steps=24, checkpoint=path, **QUIET)
+    assert resumed.parameters == whole.parameters
+    with pytest.raises(PinnsolveError, match="another run: observations"):
+        decay(noisy + 1e-9).solve(steps=24, checkpoint=path, **QUIET)
+
+
+def test_a_start_gives_numbers_by_value(solution: ps.Solution, noisy: Any) -> None:
+    """Whatever the guess and the bounds here."""
+    other = ps.unknown("k", 3.0, bounds=(0.1, 5))
+    data = ps.observations({y: noisy}, at={t: TIMES}, noise=0.05)
+    problem = ps.Problem(y.dt + other * y, Eq(y(0), a), data, domain={t: (0, 2)})
+    again = problem.solve(steps=1, start=solution, **QUIET)
+    assert solution.kept is not None
+    assert again.history[0].held_out == pytest.approx(solution.kept.held_out, rel=1e-9)
+    narrow = ps.unknown("k", 3.0, bounds=(2, 5))
+    problem = ps.Problem(y.dt + narrow * y, Eq(y(0), a), data, domain={t: (0, 2)})
+    with pytest.raises(PinnsolveError, match=r"k = 0.7.* not between its bounds"):
+        problem.solve(steps=1, start=solution, **QUIET)
+
+
+def test_devices_agree_on_residuals_and_jacobians(noisy: Any) -> None:
+    """With unknown numbers in whole operators, in products, and observations with noise."""
+    x, t = ps.coordinates("x t")
+    u = ps.field("u", x, t)
+    b, c = ps.unknown("b", 0.0), ps.unknown("c", 0.3, bounds=(0, 1))
+    places = {x: np.linspace(-1, 1, 30), t: TIMES / 2}
+    flux, noise = u * u.dx + c, TIMES + 1
+    problem = ps.Problem(
+        Eq(u.dt + b * u * u.dx, c * u.dxx),
+        ps.observations({u: noisy, flux: noisy}, at=places, noise={u: 0.1, flux: noise}),
+        domain={x: (-1, 1), t: (0, 1)},
+    )
+    found = []
+    for device in (CpuDevice(1), ReferenceDevice()):
+        line = compile_problem(problem, ps.MLP(2, 1, width=5, depth=2), device)
+        theta = line.model.layout.initialize(np.random.default_rng(0))
+        theta[-2:] = 0.4, -0.2
+        weights = np.ones(len(line.system.residuals))
+        sample = Collocation(line.system, Points(interior=50), len(theta), 0, weights).first()
+        objective = line.executable.bind(sample.blocks)
+        found.append((objective.residuals(theta), objective.jacobian(theta)))
+        assert line.channels == "u, u_x, u_t - c*u_xx"
+    (r, jacobian), (expected, slopes) = found
+    assert r == pytest.approx(expected, rel=1e-12, abs=1e-13)
+    assert jacobian == pytest.approx(slopes, rel=1e-11, abs=1e-12)
+    h, value = 1e-6, np.zeros_like(theta)
+    value[-1] = h
+    difference = (objective.residuals(theta + value) - objective.residuals(theta - value)) / (2 * h)
+    assert jacobian[:, -1] == pytest.approx(difference, rel=1e-6, abs=1e-8)
+
+
+def test_points_of_observations_are_never_drawn(noisy: Any) -> None:
+    solution = decay(noisy).solve(steps=12, points=ps.Points(redraw=3, draw=ps.Sobol()), **QUIET)
+    assert np.array_equal(solution.points["y at 30 points"][:, 0], TIMES)
+
+
+def test_windows_are_refused(noisy: Any) -> None:
+    data = ps.observations({y: noisy}, at={t: TIMES})
+    problem = ps.Problem(y.dt + y, Eq(y(0), 1), data, domain={t: (0, 2)})
+    with pytest.raises(PinnsolveError, match="windows=2 is not for observations"):
+        problem.solve(windows=2, **QUIET)
