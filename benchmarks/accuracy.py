@@ -45,8 +45,8 @@ class Row:
         first, goal: errors to reach.
         best: the smallest error published, None where none was found.
         source: where it is from, and the hardware.
-        fields: those that count, or numbers to be found, of which the worst is compared; all by default. The error of a
-            vector of fields is not larger than that of its worst.
+        fields: those that count, or numbers to be found, of which the worst is compared; all by
+            default. The error of a vector of fields is not larger than that of its worst.
     """
 
     title: str
