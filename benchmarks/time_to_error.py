@@ -28,8 +28,7 @@ from benchmarks import deepxde_runs
 from benchmarks.cases import Array
 from benchmarks.measure import SkippedError, Worker, available, save, table, text
 from pinnsolve.pde.system import normalize
-from pinnsolve.pipeline import FieldEvaluator, represent
-from pinnsolve.solve import default_optimizer
+from pinnsolve.pipeline import FieldEvaluator, approximate
 
 TARGETS = (1e-3, 1e-4, 1e-5)
 SOLVERS = {"pinnsolve": "", "deepxde-pytorch": "torch", "deepxde-jax": "jax"}
@@ -99,7 +98,7 @@ def run(problem: str, solver: str, threads: int, budget: float) -> list[tuple[fl
 
 def _ours(problem: ps.Problem, fields: Sequence[str], threads: int, clock: Clock) -> None:
     system = normalize(problem)
-    model = represent(system, None)
+    _, model, _ = approximate(system, None, "auto")
     zero = (0,) * system.dimension
 
     def predict(theta: Array, points: Array) -> Array:
@@ -111,7 +110,7 @@ def _ours(problem: ps.Problem, fields: Sequence[str], threads: int, clock: Clock
         if not going_on:
             raise Reached
 
-    optimizer: Any = Watched(default_optimizer(model.layout.size), watch)
+    optimizer: Any = Watched(ps.LevenbergMarquardt(), watch)
     clock.start()
     try:
         problem.solve(optimizer=optimizer, seconds=None, threads=threads, progress=False)

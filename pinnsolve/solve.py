@@ -13,20 +13,18 @@ from pinnsolve.devices.reference import ReferenceDevice
 from pinnsolve.errors import PinnsolveError
 from pinnsolve.history import Record
 from pinnsolve.marching import march
-from pinnsolve.optim import Adam, LevenbergMarquardt, SSBroyden
 from pinnsolve.optim.base import AbstractOptimizer
 from pinnsolve.pde.ansatz import Ansatz
 from pinnsolve.pde.problem import Problem
 from pinnsolve.pipeline import Network, compile_problem
 from pinnsolve.points import Collocation, Points
+from pinnsolve.policy import choose
 from pinnsolve.progress import Limits, Progress
 from pinnsolve.solution import Solution
 from pinnsolve.training import Training
 from pinnsolve.warm_start import first_parameters
 from pinnsolve.weighting import AbstractWeights
 from pinnsolve.weights import FixedWeights
-
-SMALL = 4000  # parameters for which J^T J is affordable at every step
 
 
 def solve(
@@ -57,7 +55,9 @@ def solve(
         problem: what to solve.
         network: a Cell for all fields, or a mapping field -> Cell; a small MLP by default.
         points: how many points, where, and how often they are redrawn.
-        optimizer: Levenberg-Marquardt for up to 4,000 parameters, else Adam >> SSBroyden.
+        optimizer: by default what `pinnsolve.policy` chooses for the parameters, the time and the
+            threads: Levenberg-Marquardt for networks of up to some thousand parameters. The report
+            says what was chosen, and why.
         seconds: training time, compilation not counted; None for no limit.
         steps: optimizer steps at most. loss: stop below this loss.
         device: "cpu", "reference" or a device object.
@@ -118,13 +118,12 @@ def solve(
     pipeline = compile_problem(problem, network, target, exact, strategy.start, base)
     size = pipeline.model.layout.size
     strategy.check(pipeline.system)
+    choice = choose(size, pipeline.executable.threads, seconds, optimizer, points)
     training = Training(
         pipeline,
-        Collocation(
-            pipeline.system, points or Points(), size, seed, strategy.first(pipeline.system)
-        ),
+        Collocation(pipeline.system, choice.points, size, seed, strategy.first(pipeline.system)),
         strategy,
-        optimizer or default_optimizer(size),
+        choice,
         Limits(None if seconds is None else float(seconds), steps, loss),
         callback,
         None if checkpoint is None else Path(checkpoint),
@@ -152,10 +151,3 @@ def pick_device(
 
         return CpuDevice(threads, precision)
     raise PinnsolveError(f"there is no device {device!r}; choose 'cpu' or 'reference'")
-
-
-def default_optimizer(parameters: int) -> AbstractOptimizer[Any]:
-    """What measured best over the gallery, by the number of parameters."""
-    if parameters <= SMALL:
-        return LevenbergMarquardt()
-    return Adam(steps=2000) >> SSBroyden()

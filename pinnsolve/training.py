@@ -21,13 +21,14 @@ from pinnsolve.devices.base import AbstractObjective, split_rows
 from pinnsolve.diagnosis import Evidence, Spread, diagnose, tangent
 from pinnsolve.diff.parameters import Array
 from pinnsolve.estimates import estimates, misfit
-from pinnsolve.history import Record
-from pinnsolve.optim.base import AbstractOptimizer
+from pinnsolve.history import History, Record
+from pinnsolve.optim.base import AbstractOptimizer, Look
 from pinnsolve.optim.solvers import Cholesky
 from pinnsolve.pde.sampling import sample, site_points
 from pinnsolve.pde.system import System
 from pinnsolve.pipeline import FieldEvaluator, Pipeline
 from pinnsolve.points import Collocation, Sample
+from pinnsolve.policy import Choice
 from pinnsolve.progress import Limits, Progress
 from pinnsolve.solution import Solution
 from pinnsolve.weighting import AbstractWeights, View, Weighting
@@ -48,14 +49,15 @@ class Training:
         pipeline: Pipeline,
         collocation: Collocation,
         weights: AbstractWeights,
-        optimizer: AbstractOptimizer[Any],
+        choice: Choice,
         limits: Limits,
         callback: Callable[[Record], None] | None,
         checkpoint: Path | None,
         first: Array | None = None,
         probe: Probe | None = None,
     ) -> None:
-        self.pipeline, self.collocation, self.optimizer = pipeline, collocation, optimizer
+        self.pipeline, self.collocation, self.choice = pipeline, collocation, choice
+        self.optimizer: AbstractOptimizer[Any] = choice.optimizer
         self.weights, self.start = weights, weights.first(pipeline.system)
         self.limits, self.callback, self.checkpoint = limits, callback, checkpoint
         self.first = first  # parameters, where they are not drawn
@@ -116,6 +118,7 @@ class Training:
                     if run.weighting is not weighting:  # the draw may have left all as it was
                         objective = self._objective(run.sample, run.weighting)
                         run = replace(run, state=self.optimizer.rebase(objective, run.state))
+                run = self._informed(objective, run)
                 if self.checkpoint is not None and run.seconds >= next_save:
                     started = self._seconds()
                     save_run(self.checkpoint, run, self._identity())
@@ -128,6 +131,13 @@ class Training:
             if run.history[-1].step != run.step:
                 run = self._look(run)
         return run, reason
+
+    def _informed(self, objective: AbstractObjective, run: Run) -> Run:
+        """After a look, the optimizer may go on to another stage."""
+        if run.history[-1].step != run.step:
+            return run
+        looks = [Look(r.step, r.seconds, r.held_out) for r in run.history if r.held_out is not None]
+        return replace(run, state=self.optimizer.informed(objective, run.state, looks))
 
     def _look_is_due(self, run: Run) -> bool:
         """By steps and not by the clock, for what is seen decides what is returned."""
@@ -329,6 +339,7 @@ class Training:
                 "soft": "; ".join(f"{name} ({why})" for name, why in self.pipeline.soft.items()),
                 "weights": self._weights_text(run.weighting),
                 "misfit": misfit(system, held_out),
+                "chosen": "; ".join([self.choice.reason, *turns(run.history)]),
             },
         )
 
@@ -384,6 +395,13 @@ class Training:
 
 def _digest(*arrays: Array) -> str:
     return blake2b(b"".join(array.tobytes() for array in arrays)).hexdigest()
+
+
+def turns(history: History) -> list[str]:
+    """When each stage after the first began, in words."""
+    first = {r.stage: r for r in reversed(list(history))}
+    ordered = sorted(first.values(), key=lambda r: r.step)[1:]
+    return [f"{r.stage} from step {r.step}, {r.seconds:.1f} s" for r in ordered]
 
 
 def late(system: System, points: Array) -> Array:

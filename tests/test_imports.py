@@ -21,6 +21,7 @@ ROWS = (
     {"nets", "devices", "ops"},
     {"optim", "compiled", "function_file", "nesting", "draws", "weighting"},
     {"pipeline", "points", "exporting", "weights"},
+    {"policy"},
     {"comparison", "diagnosis", "estimates", "progress", "solution_field", "solution_file"},
     {"piecewise", "named_fields"},
     {"plot"},

@@ -44,14 +44,14 @@ def test_periodic_conditions_are_fulfilled_by_the_default_network() -> None:
     ends = [np.column_stack([np.full(5, end), np.linspace(0, 1, 5)]) for end in (0, 2 * np.pi)]
     for orders in ((0, 0), (1, 0), (2, 1)):
         left, right = (evaluator.derivative("u", orders, points) for points in ends)
-        assert left == pytest.approx(right, abs=1e-9)
+        assert left == pytest.approx(right, rel=1e-11, abs=1e-9)
         assert np.ptp(left) > 1e-3
 
 
 def test_linear_equations_get_sin_and_others_tanh() -> None:
     line, other = (compile_problem(p, None, ReferenceDevice()) for p in (PERIODIC, BURGERS))
-    assert line.model.text == "periodic in 0 > MLP 3-20-20-20-1, sin, 941 parameters"
-    assert other.model.text == "MLP 2-20-20-20-1, tanh, 921 parameters"
+    assert line.model.text == "periodic in 0 > MLP 3-16-16-16-16-1, sin, 897 parameters"
+    assert other.model.text == "MLP 2-16-16-16-16-1, tanh, 881 parameters"
 
 
 def test_periodic_conditions_stay_for_a_network_that_is_not_periodic() -> None:

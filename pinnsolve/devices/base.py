@@ -151,7 +151,13 @@ class AbstractObjective(ABC):
 
 
 class AbstractExecutable(ABC):
-    """Compiled blocks. A program is compiled when it is first asked for."""
+    """Compiled blocks. A program is compiled when it is first asked for.
+
+    Attributes:
+        threads: that an evaluation uses.
+    """
+
+    threads: int
 
     @property
     @abstractmethod

@@ -67,6 +67,7 @@ class ReferenceFunction(AbstractFunction):
 class ReferenceExecutable(AbstractExecutable):
     blocks: tuple[ResidualBlock, ...]
     layout: Layout
+    threads: int = 1
 
     @property
     def compile_seconds(self) -> float:

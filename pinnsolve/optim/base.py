@@ -10,10 +10,10 @@ from __future__ import annotations
 import math
 import typing
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +45,14 @@ class AbstractState(Protocol):
     def step(self) -> int:
         """Steps taken."""
         ...
+
+
+class Look(NamedTuple):
+    """What was seen at points never trained on. held_out: the root of the loss there."""
+
+    step: int
+    seconds: float
+    held_out: float
 
 
 class Stop(IntEnum):
@@ -110,6 +118,12 @@ class AbstractOptimizer(ABC, Generic[StateT]):
         """Steps between two looks at points never trained on. A look is one pass over about four
         rows a parameter, a step that takes a gradient three passes over one or more."""
         return 100
+
+    def informed(
+        self, objective: AbstractObjective, state: StateT, looks: Sequence[Look]
+    ) -> StateT:
+        """The state after the last of these looks: a chain may go on to its next stage."""
+        return state
 
     def active(self, state: StateT) -> AbstractOptimizer[Any]:
         """The method at work: this one, or the stage of a chain."""

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, final
 
 from pinnsolve.errors import OptimizerError
-from pinnsolve.optim.base import AbstractObjective, AbstractOptimizer, AbstractState, Vector
+from pinnsolve.optim.base import (
+    AbstractObjective,
+    AbstractOptimizer,
+    AbstractState,
+    Look,
+    Vector,
+)
+
+LOOKS = 8  # of a stage, before it is judged
 
 
 @final
@@ -39,14 +48,29 @@ class ChainState:
 @final
 @dataclass(frozen=True)
 class Chain(AbstractOptimizer[ChainState]):
-    """Each stage runs until its own `done`; the next starts from its parameters, memory empty."""
+    """Each stage runs until its own `done`; the next starts from its parameters, memory empty.
+
+    With `patience`, a share, a stage is also left where its progress per second, the fall of the
+    logarithm of the residual at points never trained on, was in the last third of its time below
+    that share of its mean.
+
+    >>> import pinnsolve as ps
+    >>> ps.Chain((ps.Adam(steps=None), ps.LBFGS()), patience=0.2).patience
+    0.2
+    """
 
     stages: tuple[AbstractOptimizer[Any], ...]
+    patience: float | None = None
     state_type: ClassVar[type[ChainState]] = ChainState
 
     def __post_init__(self) -> None:
         if not self.stages:
             raise OptimizerError("a chain has no stage; give it at least one optimizer")
+        if self.patience is not None and not 0.0 < self.patience < 1.0:
+            raise OptimizerError(
+                f"a chain with patience {self.patience} never leaves a stage, or always; choose a "
+                "share between 0 and 1, or None"
+            )
 
     @classmethod
     def of(cls, *parts: AbstractOptimizer[Any]) -> Chain:
@@ -57,7 +81,11 @@ class Chain(AbstractOptimizer[ChainState]):
                 raise OptimizerError(
                     f"{part!r} is no optimizer; chain optimizers, as in Adam() >> Adam()"
                 )
-            stages += part.stages if isinstance(part, Chain) else [part]
+            match part:
+                case Chain(patience=None):
+                    stages += part.stages
+                case _:
+                    stages.append(part)
         return cls(tuple(stages))
 
     def init(self, objective: AbstractObjective, theta: Vector) -> ChainState:
@@ -78,6 +106,18 @@ class Chain(AbstractOptimizer[ChainState]):
     def rebase(self, objective: AbstractObjective, state: ChainState) -> ChainState:
         inner = self.stages[state.stage].rebase(objective, state.inner)
         return replace(state, inner=inner)
+
+    def informed(
+        self, objective: AbstractObjective, state: ChainState, looks: Sequence[Look]
+    ) -> ChainState:
+        stage, own = self.stages[state.stage], [k for k in looks if k.step >= state.completed]
+        inner = stage.informed(objective, state.inner, own)
+        state = replace(state, inner=inner)
+        last = state.stage == len(self.stages) - 1
+        if last or self.patience is None or not slowed(own, self.patience):
+            return state
+        following = self.stages[state.stage + 1].init(objective, state.theta)
+        return ChainState(state.stage + 1, state.step, following)
 
     def redraw_steps(self, state: ChainState) -> int:
         return self.stages[state.stage].redraw_steps(state.inner)
@@ -106,3 +146,17 @@ class Chain(AbstractOptimizer[ChainState]):
             following = self.stages[state.stage + 1].init(objective, state.theta)
             state = ChainState(state.stage + 1, state.step, following)
         return state
+
+
+def slowed(looks: Sequence[Look], share: float) -> bool:
+    """Whether the residual fell in the last third of the time at less than `share` of its mean
+    rate."""
+    if len(looks) < LOOKS:
+        return False
+    begin, end = looks[0].seconds, looks[-1].seconds
+    first, best = looks[0].held_out, min(look.held_out for look in looks)
+    turn = end - (end - begin) / 3
+    before = min(look.held_out for look in looks if look.seconds <= turn)
+    if not 0.0 < best < first:
+        return True
+    return 3 * math.log(before / best) < share * math.log(first / best)

@@ -31,6 +31,7 @@ from pinnsolve.optim import (
     from_arrays,
     to_arrays,
 )
+from pinnsolve.optim.base import Look
 from tests.optim.objectives import Barrier, Exponential, Linear, Rosenbrock, run, tanh_regression
 
 OPTIMIZERS = [
@@ -215,3 +216,34 @@ def test_a_trial_that_overflows_is_refused_without_a_warning(optimizer):
     state = optimizer.step(objective, optimizer.init(objective, start))
     assert np.isfinite(state.loss)
     assert -8.0 < state.theta[0] < 400.0  # exp(400) squared overflows
+
+
+def test_a_stage_that_slows_down_is_left() -> None:
+    """A residual that halves every second for eight seconds and then stands still."""
+    objective, start = Linear(np.diag([5.0, -0.01]), np.array([1.0, 1.0])), np.zeros(2)
+    chain = Chain((Adam(steps=None), LBFGS()), patience=0.2)
+    state = chain.step(objective, chain.init(objective, start))
+    falling = [Look(step, float(step), 0.5**step) for step in range(9)]
+    assert chain.label(chain.informed(objective, state, falling)) == "Adam"
+    falling += [Look(still, float(still), 0.5**8) for still in (9, 10, 11)]
+    assert chain.label(chain.informed(objective, state, falling)) == "Adam"  # slower, not yet slow
+    falling.append(Look(20, 20.0, 0.5**8))
+    turned = chain.informed(objective, state, falling)
+    assert chain.label(turned) == "LBFGS"
+    assert np.array_equal(turned.theta, state.theta)
+    assert turned.step == state.step
+    patient = Adam(steps=None) >> LBFGS()
+    assert patient.label(patient.informed(objective, state, falling)) == "Adam"
+
+
+def test_the_last_stage_is_never_left() -> None:
+    objective, start = Linear(np.diag([5.0, -0.01]), np.array([1.0, 1.0])), np.zeros(2)
+    chain = Chain((LBFGS(),), patience=0.5)
+    state = chain.init(objective, start)
+    still = [Look(step, float(step), 1.0) for step in range(20)]
+    assert chain.informed(objective, state, still).stage == 0
+
+
+def test_patience_that_makes_no_sense() -> None:
+    with pytest.raises(OptimizerError, match="choose a share between 0 and 1"):
+        Chain((LBFGS(),), patience=1.0)

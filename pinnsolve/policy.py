@@ -1,0 +1,77 @@
+"""What trains a network where nothing was asked for: the policy, and its reason in a sentence.
+
+Measured over the gallery: nothing learns more in a second than Levenberg-Marquardt as long as a run
+has time for some 150 of its steps. A step costs about 2 N P min(N, P) operations for N rows and P
+parameters, so a network that is too large for as many rows as parameters is begun with fewer rows,
+and J J' is solved with. Where even that is too slow, a step may cost a few gradients at most.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from pinnsolve.optim import KFAC, LBFGS, Chain, LevenbergMarquardt
+from pinnsolve.optim.base import AbstractOptimizer
+from pinnsolve.points import Points
+
+RATE = 1.5e10  # operations in a second of one thread, of a core of 2017; a guess is good enough
+STEPS = 150
+SECONDS = 600.0  # that count as no limit
+FEWEST = 300  # rows, below which a step learns too little
+MEMORY = 2e9  # bytes of J
+LEAST_SHARE = 0.05  # rows for each parameter
+PATIENCE = 0.2  # share of its mean progress at which a stage is left
+
+
+@dataclass(frozen=True)
+class Choice:
+    """reason: why, for the report."""
+
+    optimizer: AbstractOptimizer[Any]
+    points: Points
+    reason: str
+
+
+def choose(
+    parameters: int,
+    threads: int,
+    seconds: float | None,
+    optimizer: AbstractOptimizer[Any] | None = None,
+    points: Points | None = None,
+) -> Choice:
+    """The optimizer and the points of a run; what is given stays as it is.
+
+    Args:
+        parameters: that are trained, P.
+        threads: of the device.
+        seconds: of training, None for no limit.
+        optimizer, points: what the user wants, if anything.
+
+    >>> choose(parameters=881, threads=1, seconds=60.0).reason
+    'time for 150 steps with as many rows as parameters'
+    >>> choose(parameters=12737, threads=1, seconds=60.0).points.first < 0.1
+    True
+    """
+    if optimizer is not None:
+        return Choice(optimizer, points or Points(), "as asked for")
+    rows = affordable_rows(parameters, threads, seconds)
+    if rows >= parameters:
+        reason = f"time for {STEPS} steps with as many rows as parameters"
+        return Choice(LevenbergMarquardt(), points or Points(), reason)
+    if points is not None and points.interior is not None:
+        rows = rows if points.interior <= rows else 0
+    if rows >= max(FEWEST, LEAST_SHARE * parameters):
+        few = Points(first=round(rows / parameters, 3))
+        reason = f"time for {STEPS} steps with {rows} rows for {parameters} parameters"
+        return Choice(LevenbergMarquardt(), points or few, reason)
+    reason = f"{parameters} parameters leave no time for {STEPS} steps of Levenberg-Marquardt"
+    return Choice(Chain((KFAC(), LBFGS()), patience=PATIENCE), points or Points(first=0.5), reason)
+
+
+def affordable_rows(parameters: int, threads: int, seconds: float | None) -> int:
+    """The most rows N with `STEPS` steps of 2 N P min(N, P) operations in the time."""
+    limit = min(seconds or SECONDS, SECONDS) * RATE * threads / STEPS / (2 * parameters)
+    rows = math.sqrt(limit) if limit < parameters**2 else limit / parameters
+    return int(min(rows, MEMORY / (8 * parameters)))

@@ -1,0 +1,56 @@
+"""What trains a network where nothing was asked for."""
+
+import pytest
+
+import pinnsolve as ps
+from pinnsolve.policy import STEPS, affordable_rows, choose
+from tests.test_solve import HEAT, SMALL
+
+
+def test_small_networks_begin_with_a_row_for_each_parameter() -> None:
+    choice = choose(parameters=881, threads=1, seconds=60.0)
+    assert choice.optimizer == ps.LevenbergMarquardt()
+    assert choice.points == ps.Points()
+
+
+def test_larger_ones_begin_with_the_rows_that_there_is_time_for() -> None:
+    choice = choose(parameters=12_000, threads=2, seconds=120.0)
+    rows = choice.points.first * 12_000
+    assert choice.optimizer == ps.LevenbergMarquardt()
+    # Of the time, 150 steps of 2 N^2 P operations take what 3e10 operations in a second make of it.
+    assert STEPS * 2 * rows**2 * 12_000 / 3e10 == pytest.approx(120.0, rel=0.05)
+
+
+def test_a_row_more_than_the_memory_holds_is_none_to_begin_with() -> None:
+    assert affordable_rows(1_000_000, threads=64, seconds=600.0) * 8 * 1_000_000 <= 2e9
+
+
+def test_the_largest_are_trained_by_what_costs_a_few_gradients() -> None:
+    choice = choose(parameters=200_000, threads=1, seconds=30.0)
+    assert choice.optimizer == ps.Chain((ps.KFAC(), ps.LBFGS()), patience=0.2)
+    assert "200000 parameters" in choice.reason
+
+
+def test_more_time_and_threads_never_mean_fewer_rows() -> None:
+    sizes = (500, 2_000, 10_000, 50_000)
+    for size in sizes:
+        short, long = (affordable_rows(size, 1, seconds) for seconds in (20.0, 200.0))
+        assert short <= long <= affordable_rows(size, 2, 200.0) <= affordable_rows(size, 2, None)
+    rows = [affordable_rows(size, 2, 100.0) for size in sizes]
+    assert rows == sorted(rows, reverse=True)
+
+
+def test_what_is_asked_for_stays() -> None:
+    adam, points = ps.Adam(steps=7), ps.Points(interior=50)
+    assert choose(881, 1, 60.0, adam).optimizer is adam
+    assert choose(881, 1, 60.0, adam).points == ps.Points()
+    assert choose(881, 1, 60.0, points=points).points is points
+    many = choose(50_000, 1, 60.0, points=ps.Points(interior=100_000))
+    assert isinstance(many.optimizer, ps.Chain)
+
+
+def test_the_report_says_what_was_chosen_and_when_it_turned() -> None:
+    chain = ps.Adam(steps=12) >> ps.LevenbergMarquardt()
+    solution = HEAT.solve(optimizer=chain, steps=20, **SMALL)
+    assert "as asked for; LevenbergMarquardt from step 12" in solution.report()
+    assert "time for 150 steps" in HEAT.solve(steps=2, **SMALL).report()
