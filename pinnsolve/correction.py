@@ -47,8 +47,12 @@ def corrected(
     """The network of a correction, and the form of each field but for what conditions ask.
 
     Raises:
-        PinnsolveError: `solution` is no solution of these fields.
+        PinnsolveError: `solution` is no solution of these fields, or the problem is an inverse one.
     """
+    if problem.unknowns or problem.observations:
+        raise PinnsolveError(
+            "correct= is not for unknown numbers or observations; write start=solution to go on"
+        )
     system = normalize(problem)
     base = _base(system, solution)
     if network is None:

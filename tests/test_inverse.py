@@ -172,8 +172,10 @@ def test_points_of_observations_are_never_drawn(noisy: Any) -> None:
     assert np.array_equal(solution.points["y at 30 points"][:, 0], TIMES)
 
 
-def test_windows_are_refused(noisy: Any) -> None:
+def test_windows_and_corrections_are_refused(solution: ps.Solution, noisy: Any) -> None:
     data = ps.observations({y: noisy}, at={t: TIMES})
     problem = ps.Problem(y.dt + y, Eq(y(0), 1), data, domain={t: (0, 2)})
     with pytest.raises(PinnsolveError, match="windows=2 is not for observations"):
         problem.solve(windows=2, **QUIET)
+    with pytest.raises(PinnsolveError, match="correct= is not for unknown numbers"):
+        decay(noisy).solve(correct=solution, **QUIET)
