@@ -21,8 +21,6 @@ from pinnsolve.diff.parameters import Array
 from pinnsolve.errors import PinnsolveError
 from pinnsolve.pde.system import Jet, Residual, System
 
-DATA = 1.0  # default weight of observations
-
 
 @dataclass(frozen=True, eq=False)
 class Weighting:
@@ -129,9 +127,10 @@ def split_columns(values: Array, blocks: Sequence[BlockPoints]) -> list[Array]:
 
 def default_weight(residual: Residual) -> float:
     """Conditions weigh more than equations, because an error in them spreads over the whole domain;
-    initial values most, because it may grow with time."""
-    if residual.kind == "data":
-        return DATA * residual.unit**2
+    initial values most, because it may grow with time. Observations whose noise is known weigh as
+    equations do: with a larger weight the network follows the noise."""
+    if residual.unit is not None:
+        return residual.unit**2
     if residual.kind == "equation":
         return 1.0
     values_only = not any(any(jet.orders) for jet in residual.expression.atoms(Jet))

@@ -34,15 +34,15 @@ class Residual:
         source: the equation in the user's notation.
         expression: left minus right, in coordinates and jets.
         kind: "equation", "initial", "boundary", "periodic", "point" or "data".
-        unit: the size that matters, in which default weights are stated; for data in units of
-            their noise, the smallest noise of the problem.
+        unit: for data in units of their noise, the smallest noise of the problem: what a residual
+            of 1 is at least in the units of what is measured. None for all others.
     """
 
     name: str
     source: str
     expression: sympy.Expr
     kind: str
-    unit: float = 1.0
+    unit: float | None = None
 
 
 @dataclass(frozen=True)
@@ -177,14 +177,14 @@ def _observed(problem: Problem) -> tuple[Block, ...]:
     """One block for each set of observations."""
     known = [given.noise for given in problem.observations if given.noise is not None]
     # Of each kind of measurement the typical noise: accurate ones count, as in the fit.
-    unit = min((np.mean(n**-2.0, axis=0).max() ** -0.5 for n in known), default=1.0)
+    unit = min((float(np.mean(n**-2.0, axis=0).max() ** -0.5) for n in known), default=None)
     labels = [label for given in problem.observations for label in given.labels]
     names, blocks = _distinct(labels), []
     for given in problem.observations:
         parts = classify_observed(given, problem.coordinates, problem.intervals)
         residuals = tuple(
             Residual(
-                names.pop(0), label, part.residual, "data", 1.0 if given.noise is None else unit
+                names.pop(0), label, part.residual, "data", None if given.noise is None else unit
             )
             for label, part in zip(given.labels, parts, strict=True)
         )
