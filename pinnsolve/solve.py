@@ -118,7 +118,14 @@ def solve(
     pipeline = compile_problem(problem, network, target, exact, strategy.start, base)
     size = pipeline.model.layout.size
     strategy.check(pipeline.system)
-    choice = choose(size, pipeline.executable.threads, seconds, optimizer, points)
+    choice = choose(
+        size,
+        pipeline.system.dimension,
+        pipeline.executable.threads,
+        seconds,
+        optimizer,
+        points,
+    )
     training = Training(
         pipeline,
         Collocation(pipeline.system, choice.points, size, seed, strategy.first(pipeline.system)),

@@ -60,4 +60,6 @@ def reference() -> Reference:
 if __name__ == "__main__":
     from pinnsolve.command_line import run
 
-    run(problem, reference)
+    # In one piece it stays near zero at late times: 0.89 after 50 s, in windows 4.9e-4 after 60 s
+    # (seed 0).
+    run(problem, reference, windows=5)

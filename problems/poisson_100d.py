@@ -35,10 +35,13 @@ if __name__ == "__main__":
     run(
         problem,
         reference,
+        exact="never",  # a product of 200 distances is zero nearly everywhere
         # The second derivatives of u have rank 100, those of one layer the rank of its width.
         network=ps.MLP(100, 1, width=128, depth=1),
-        # Fewer rows than parameters, new ones at every step, and J J' instead of J'J: a step of
-        # Levenberg-Marquardt would cost 13,057^3 / 3 operations.
-        points=ps.Points(interior=150, boundary=150, redraw=1, draw=ps.Uniform()),
-        optimizer=ps.SPRING(search=ps.Grid(15)),
+        # Fewer rows than parameters, new ones at every step, and J J' instead of J'J: a step with
+        # as many would cost 13,057^3 operations. Few points say little in 100 dimensions, so a
+        # step is not worth a correction. This is not solved yet: 5e-2 after 50 s (seed 0).
+        points=ps.Points(interior=300, boundary=300, redraw=1, draw=ps.Uniform()),
+        optimizer=ps.LevenbergMarquardt(corrections=0),
+        weights={"u on the boundary": 1000.0},
     )

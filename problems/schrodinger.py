@@ -50,4 +50,5 @@ def reference() -> Reference:
 if __name__ == "__main__":
     from pinnsolve.command_line import run
 
-    run(problem, reference)
+    # 4.7e-4 in one piece after 50 s, 3.1e-4 in windows after 60 s (seed 0).
+    run(problem, reference, windows=4)

@@ -8,13 +8,17 @@ from tests.test_solve import HEAT, SMALL
 
 
 def test_small_networks_begin_with_a_row_for_each_parameter() -> None:
-    choice = choose(parameters=881, threads=1, seconds=60.0)
+    choice = choose(parameters=881, dimension=2, threads=1, seconds=60.0)
     assert choice.optimizer == ps.LevenbergMarquardt()
     assert choice.points == ps.Points()
 
 
+def test_in_space_and_time_fewer_rows_do_to_begin_with() -> None:
+    assert choose(parameters=881, dimension=3, threads=1, seconds=60.0).points.first == 0.4
+
+
 def test_larger_ones_begin_with_the_rows_that_there_is_time_for() -> None:
-    choice = choose(parameters=12_000, threads=2, seconds=120.0)
+    choice = choose(parameters=12_000, dimension=2, threads=2, seconds=120.0)
     rows = choice.points.first * 12_000
     assert choice.optimizer == ps.LevenbergMarquardt()
     # Of the time, 150 steps of 2 N^2 P operations take what 3e10 operations in a second make of it.
@@ -26,7 +30,7 @@ def test_a_row_more_than_the_memory_holds_is_none_to_begin_with() -> None:
 
 
 def test_the_largest_are_trained_by_what_costs_a_few_gradients() -> None:
-    choice = choose(parameters=200_000, threads=1, seconds=30.0)
+    choice = choose(parameters=200_000, dimension=2, threads=1, seconds=30.0)
     assert choice.optimizer == ps.Chain((ps.KFAC(), ps.LBFGS()), patience=0.2)
     assert "200000 parameters" in choice.reason
 
@@ -42,10 +46,10 @@ def test_more_time_and_threads_never_mean_fewer_rows() -> None:
 
 def test_what_is_asked_for_stays() -> None:
     adam, points = ps.Adam(steps=7), ps.Points(interior=50)
-    assert choose(881, 1, 60.0, adam).optimizer is adam
-    assert choose(881, 1, 60.0, adam).points == ps.Points()
-    assert choose(881, 1, 60.0, points=points).points is points
-    many = choose(50_000, 1, 60.0, points=ps.Points(interior=100_000))
+    assert choose(881, 2, 1, 60.0, adam).optimizer is adam
+    assert choose(881, 2, 1, 60.0, adam).points == ps.Points()
+    assert choose(881, 2, 1, 60.0, points=points).points is points
+    many = choose(50_000, 2, 1, 60.0, points=ps.Points(interior=100_000))
     assert isinstance(many.optimizer, ps.Chain)
 
 
