@@ -25,6 +25,7 @@ from pinnsolve.diff import functions as ops
 from pinnsolve.diff.evaluate import evaluate
 from pinnsolve.diff.parameters import Array
 from pinnsolve.errors import PinnsolveError
+from pinnsolve.field_evaluator import FieldEvaluator
 from pinnsolve.nets import MLP, Cell, InputScaling, PeriodicEmbedding, SequentialCell
 from pinnsolve.pde.ansatz import Ansatz, about
 from pinnsolve.pde.known import known
@@ -32,7 +33,7 @@ from pinnsolve.pde.periodicity import periodic_axes
 from pinnsolve.pde.problem import Problem
 from pinnsolve.pde.sampling import sample, site_points
 from pinnsolve.pde.system import System, normalize
-from pinnsolve.pipeline import FieldEvaluator, Network, approximate, build, plan
+from pinnsolve.pipeline import Network, approximate, build, plan
 from pinnsolve.solution import Solution
 from pinnsolve.weighting import default_weight
 
@@ -117,8 +118,8 @@ def _residuals(
             fills = block.dimension == rest.dimension
             if places is not None and not fills:
                 continue
-            points = site_points(block, rest, sample(block, rest, POINTS, SEED))
-            points = points if places is None else (places,)
+            free = sample(block, rest, POINTS, SEED) if places is None else places
+            points = site_points(block, rest, free)
             leaves |= {f"site{s}": x for s, x in enumerate(points)}
             for residual, value in zip(
                 block.residuals, evaluate(graph.residuals, leaves), strict=True

@@ -85,6 +85,11 @@ class Spread:
     conditions: float
     start: float
 
+    @property
+    def is_nothing(self) -> bool:
+        """Constant at the conditions, too: a field that decays is not."""
+        return max(self.inside, self.conditions) < FLAT_START * self.start
+
 
 @dataclass(frozen=True)
 class Evidence:
@@ -119,8 +124,9 @@ def diagnose(evidence: Evidence) -> tuple[Finding, ...]:
     trained, target = history[-1].trained or 0.0, evidence.target
     met = min(held_out) <= CONVERGED * held_out[0]
     if met if target is None else trained**2 <= target * (1 + ROUNDING):
-        flat = [constant(spread) for spread in evidence.spreads]
-        return tuple(f for f in flat if f) if all(flat) else ()
+        collapsed = [constant(spread) for spread in evidence.spreads if spread.is_nothing]
+        alone = len(collapsed) == len(evidence.spreads)
+        return tuple(f for f in collapsed if f) if alone else ()
     last, measured = history[-1], evidence.tangent
     trend = progress([r.step for r in history if r.held_out is not None], held_out)
     kept = history[held_out.index(min(held_out))]

@@ -72,7 +72,7 @@ def covariance(
         count: of unknown numbers.
 
     Returns:
-        None where a derivative is not finite.
+        None where a derivative is not finite, or there are no more observations than they fit.
     """
     triangle = bind(blocks).triangle(theta)[:-1, :-1]
     if not np.isfinite(triangle).all():
@@ -89,7 +89,10 @@ def covariance(
             mine = bind(alone(blocks, k, scale)).normal_equations(theta)
             half = solve_triangular(factor, mine.matrix, trans=1)
             fitted = np.trace(solve_triangular(factor, half.T, trans=1))
-            variance = mine.loss / max(blocks[k].count - fitted, 1.0)
+            free = blocks[k].count - fitted
+            if free < 1.0:  # values that are fitted whatever they are do not tell their noise
+                return None
+            variance = mine.loss / free
             total += variance * columns.T @ mine.matrix @ columns
     return total
 

@@ -14,15 +14,16 @@ from typing import Any
 
 import numpy as np
 
+from pinnsolve.comparison import Probe
 from pinnsolve.diagnosis import CONVERGED, Finding
-from pinnsolve.errors import PinnsolveError
+from pinnsolve.errors import PinnsolveError, SolutionError
+from pinnsolve.field_evaluator import FieldEvaluator
 from pinnsolve.history import History, Record
 from pinnsolve.pde.known import known
 from pinnsolve.pde.problem import Problem
 from pinnsolve.pde.system import labels
 from pinnsolve.pde.windows import Window, Windows
 from pinnsolve.piecewise import Piecewise
-from pinnsolve.pipeline import FieldEvaluator
 from pinnsolve.solution import Solution
 from pinnsolve.solution_field import AbstractEvaluator
 from pinnsolve.stages import numbered, row, share_seconds, share_steps
@@ -30,6 +31,7 @@ from pinnsolve.training import INTERRUPTED
 from pinnsolve.weighting import AbstractWeights
 
 JUMP_POINTS = 1000
+EACH = ", in each window"
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,8 @@ def march(
         PinnsolveError: the problem cannot be cut.
     """
     windows = Windows(problem, count)
+    if options["reference"] is not None:
+        Probe.of(problem, options["reference"])  # wrong ones are refused before training
     parts: list[Part] = []
     try:
         for number in range(count):
@@ -100,6 +104,9 @@ def _options(
         "seconds": share_seconds(options["seconds"], taken, part),
         "steps": share_steps(options["steps"], taken, part),
         "start": _start(options["start"], windows.count, number, parts),
+        # What the user stated is the same in all windows; the start of later ones may be trained.
+        "exact": "auto" if parts and options["exact"] == "require" else options["exact"],
+        "reference": _reference(options["reference"], window.problem),
         "correct": _piece(options["correct"], windows.count, number),
         "weights": _weights(options["weights"], windows.problem, window),
         "checkpoint": numbered(options["checkpoint"], number),
@@ -124,7 +131,19 @@ def _piece(solution: Solution | None, count: int, number: int) -> Solution | Non
         return solution
     if len(pieces) != count:
         raise PinnsolveError(f"windows={count}, but a solution given has {len(pieces)}")
-    return replace(solution, evaluator=pieces[number])
+    network = solution.network.removesuffix(EACH)
+    return replace(solution, evaluator=pieces[number], network=network)
+
+
+def _reference(reference: object, problem: Problem) -> object:
+    """What is known of a window; None where that is nothing."""
+    if reference is None:
+        return None
+    try:
+        Probe.of(problem, reference)
+    except SolutionError:  # not that the reference is wrong: that was seen for all windows at once
+        return None
+    return reference
 
 
 def _pieces(solution: Solution | None) -> Sequence[AbstractEvaluator]:
@@ -194,17 +213,26 @@ def _joined(windows: Windows, parts: Sequence[Part]) -> Solution:
         held_out=_held_out(parts, names),
         seconds=sum(part.solution.seconds for part in parts),
         compile_seconds=sum(part.solution.compile_seconds for part in parts),
-        network=f"{first.network}, in each window",
+        network=f"{first.network}{EACH}",
         network_size=sum(part.solution.network_size for part in parts),
         steps=sum(part.solution.steps for part in parts),
         optimizer=" >> ".join(dict.fromkeys(p.solution.optimizer for p in parts)),
         stop_reason=f"{windows.count} windows done" if done else f"{INTERRUPTED} in {reached}",
         findings=_findings(windows, parts),
-        details={
-            **first.details,
-            **_rows(windows, parts),
-        },
+        details=_details(parts) | _rows(windows, parts),
     )
+
+
+def _details(parts: Sequence[Part]) -> dict[str, str]:
+    """Rows of the report that are the same in all windows, and the others of the first two: later
+    windows begin as the second does."""
+    first, *later = (part.solution.details for part in parts)
+    return {
+        name: text
+        if all(details.get(name, "") == text for details in later)
+        else f"window 1: {text or '-'}; then: {later[0].get(name) or '-'}"
+        for name, text in first.items()
+    }
 
 
 def _rows(windows: Windows, parts: Sequence[Part]) -> dict[str, str]:

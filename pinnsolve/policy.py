@@ -26,6 +26,7 @@ MEMORY = 2e9  # bytes of J
 # instead of 4e-9 after 40 s).
 PLANE, FEW = 2, 0.4
 LEAST_SHARE = 0.05  # rows for each parameter
+GIVEN = 5  # times the rows that there is time for, or a fifth of the steps, where points are given
 PATIENCE = 0.2  # share of its mean progress at which a stage is left
 
 
@@ -45,6 +46,7 @@ def choose(
     seconds: float | None,
     optimizer: AbstractOptimizer[Any] | None = None,
     points: Points | None = None,
+    equations: int = 1,
 ) -> Choice:
     """The optimizer and the points of a run; what is given stays as it is.
 
@@ -54,6 +56,7 @@ def choose(
         threads: of the device.
         seconds: of training, None for no limit.
         optimizer, points: what the user wants, if anything.
+        equations: rows for each point inside.
 
     >>> choose(parameters=881, dimension=2, threads=1, seconds=60.0).reason
     'time for 150 steps with as many rows as parameters'
@@ -63,18 +66,28 @@ def choose(
     if optimizer is not None:
         return Choice(optimizer, points or Points(), "as asked for")
     rows = affordable_rows(parameters, threads, seconds)
+    if points is not None:
+        wanted = (
+            points.first * parameters if points.interior is None else points.interior * equations
+        )
+        if wanted <= GIVEN * rows:
+            reason = f"time for {STEPS // GIVEN} steps with the {round(wanted)} rows asked for"
+            return Choice(LevenbergMarquardt(), points, reason)
+        return Choice(Chain((KFAC(), LBFGS()), patience=PATIENCE), points, _too_slow(round(wanted)))
     if rows >= parameters:
         reason = f"time for {STEPS} steps with as many rows as parameters"
         own = Points() if dimension <= PLANE else Points(first=FEW)
-        return Choice(LevenbergMarquardt(), points or own, reason)
-    if points is not None and points.interior is not None:
-        rows = rows if points.interior <= rows else 0
+        return Choice(LevenbergMarquardt(), own, reason)
     if rows >= max(FEWEST, LEAST_SHARE * parameters):
         few = Points(first=round(rows / parameters, 3))
         reason = f"time for {STEPS} steps with {rows} rows for {parameters} parameters"
-        return Choice(LevenbergMarquardt(), points or few, reason)
-    reason = f"{parameters} parameters leave no time for {STEPS} steps of Levenberg-Marquardt"
-    return Choice(Chain((KFAC(), LBFGS()), patience=PATIENCE), points or Points(first=0.5), reason)
+        return Choice(LevenbergMarquardt(), few, reason)
+    chain = Chain((KFAC(), LBFGS()), patience=PATIENCE)
+    return Choice(chain, Points(first=0.5), _too_slow(max(FEWEST, rows)))
+
+
+def _too_slow(rows: int) -> str:
+    return f"too many parameters for Levenberg-Marquardt with {rows} rows"
 
 
 def affordable_rows(parameters: int, threads: int, seconds: float | None) -> int:

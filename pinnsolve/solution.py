@@ -218,7 +218,7 @@ def load(
 def _evaluator_from_data(
     header: dict[str, Any], arrays: dict[str, NDArray[Any]]
 ) -> AbstractEvaluator:
-    from pinnsolve.pipeline import FieldEvaluator
+    from pinnsolve.field_evaluator import FieldEvaluator
 
     if "pieces" in header:
         return Piecewise.from_data(header, arrays, FieldEvaluator.from_data)

@@ -118,13 +118,16 @@ def solve(
     pipeline = compile_problem(problem, network, target, exact, strategy.start, base)
     size = pipeline.model.layout.size
     strategy.check(pipeline.system)
+    dimension = pipeline.system.dimension
     choice = choose(
         size,
-        pipeline.system.dimension,
+        dimension,
         pipeline.executable.threads,
-        seconds,
+        # A run that may go on with more time is the same run.
+        None if checkpoint else seconds,
         optimizer,
         points,
+        sum(len(b.residuals) for b in pipeline.system.blocks if b.dimension == dimension),
     )
     training = Training(
         pipeline,

@@ -18,26 +18,26 @@ import numpy as np
 from pinnsolve.checkpoint import Best, Run, load_run, save_run
 from pinnsolve.comparison import Probe
 from pinnsolve.devices.base import AbstractObjective, split_rows
-from pinnsolve.diagnosis import Evidence, Spread, diagnose, tangent
+from pinnsolve.diagnosis import Evidence, diagnose, tangent
 from pinnsolve.diff.parameters import Array
 from pinnsolve.estimates import estimates, misfit
+from pinnsolve.field_evaluator import FieldEvaluator
 from pinnsolve.history import History, Record
 from pinnsolve.optim.base import AbstractOptimizer, Look
 from pinnsolve.optim.solvers import Cholesky
-from pinnsolve.pde.sampling import sample, site_points
-from pinnsolve.pde.system import System
-from pinnsolve.pipeline import FieldEvaluator, Pipeline
+from pinnsolve.pde.known import Known
+from pinnsolve.pipeline import Pipeline
 from pinnsolve.points import Collocation, Sample
 from pinnsolve.policy import Choice
 from pinnsolve.progress import Limits, Progress
 from pinnsolve.solution import Solution
+from pinnsolve.spreads import spreads
 from pinnsolve.weighting import AbstractWeights, View, Weighting
 from pinnsolve.weights import FixedWeights
 
 CHECKPOINT_SECONDS, CHECKPOINT_SHARE = 20.0, 0.01  # between two, and of the time at most
-DENSE, SPREAD_POINTS = 1500, 1000  # parameters, points a set, up to which a diagnosis looks
+DENSE = 1500  # parameters up to which a diagnosis looks at J'J
 INTERRUPTED = "interrupted"  # why a run ended on Ctrl-C
-FEW = 8  # points that have no standard deviation to speak of
 STALLED_SECONDS, STALLED_SHARE = 30.0, 0.5
 
 
@@ -136,7 +136,7 @@ class Training:
         """After a look, the optimizer may go on to another stage."""
         if run.history[-1].step != run.step:
             return run
-        looks = [Look(r.step, r.seconds, r.held_out) for r in run.history if r.held_out is not None]
+        looks = [Look(r.step, r.held_out) for r in run.history if r.held_out is not None]
         return replace(run, state=self.optimizer.informed(objective, run.state, looks))
 
     def _look_is_due(self, run: Run) -> bool:
@@ -297,7 +297,16 @@ class Training:
             "points": repr(self.collocation.settings),
             "weights": repr(self.weights),
             "start": "drawn" if self.first is None else _digest(self.first),
+            "known": sorted(_digest(fields.theta) for fields in self._known()),
         }
+
+    def _known(self) -> set[FieldEvaluator]:
+        """Fields of other solutions that the equations or forms contain."""
+        system = self.pipeline.system
+        stated = [r.expression for b in (*system.blocks, *system.exact) for r in b.residuals]
+        stated += [form.lift for form in self.pipeline.model.forms]
+        sources = {type(k).source for e in stated for k in e.atoms(Known)}
+        return {source for source in sources if isinstance(source, FieldEvaluator)}
 
     def _solution(self, run: Run, reason: str) -> Solution:
         model, system = self.pipeline.model, self.pipeline.system
@@ -353,39 +362,18 @@ class Training:
             kinds=[residual.kind for residual in self.residuals],
             weights=run.weighting.factors.tolist(),
             history=run.history,
-            spreads=self._spreads(run.best.theta),
+            spreads=spreads(
+                self.pipeline.system,
+                self.held_out_sample.blocks,
+                self.collocation.seed,
+                self._evaluator(run.best.theta),
+                self._evaluator(self._untrained()),
+            ),
             tangent=tangent(self.held_out, run.best.theta) if affordable else None,
             density=self.collocation.rows(run.sample) / self.pipeline.model.layout.size,
             target=self.limits.loss,
             squared=isinstance(getattr(stage, "solver", None), Cholesky),
         )
-
-    def _spreads(self, theta: Array) -> list[Spread]:
-        """Of every field at held-out points."""
-        system = self.pipeline.system
-        seed = self.collocation.seed
-        exact = [(b, sample(b, system, SPREAD_POINTS, seed)) for b in system.exact]
-        inside, outside = [], [site_points(b, system, points)[0] for b, points in exact]
-        for block, points in zip(system.blocks, self.held_out_sample.blocks, strict=True):
-            places = points.sites[0][:SPREAD_POINTS]
-            if block.dimension < system.dimension:
-                outside.append(places)
-            elif system.starts:
-                inside.append(late(system, places))
-            else:
-                inside.append(places)
-        now, first = self._evaluator(theta), self._evaluator(self._untrained())
-
-        def spread(evaluator: FieldEvaluator, field: str, places: list[Array]) -> float:
-            if not places:
-                return 0.0
-            points = np.concatenate(places)
-            return float(evaluator.derivative(field, (0,) * system.dimension, points).std())
-
-        return [
-            Spread(f, spread(now, f, inside), spread(now, f, outside), spread(first, f, inside))
-            for f in system.fields
-        ]
 
     def _weights_text(self, weighting: Weighting) -> str:
         kind = "auto" if self.weights == FixedWeights() else type(self.weights).__name__
@@ -402,11 +390,3 @@ def turns(history: History) -> list[str]:
     first = {r.stage: r for r in reversed(list(history))}
     ordered = sorted(first.values(), key=lambda r: r.step)[1:]
     return [f"{r.stage} from step {r.step}, {r.seconds:.1f} s" for r in ordered]
-
-
-def late(system: System, points: Array) -> Array:
-    """Those in the last quarter of the time, or all where that leaves few."""
-    axis = next(i for i, c in enumerate(system.coordinates) if c.is_time)
-    low, high = system.intervals[axis]
-    chosen = points[points[:, axis] > low + 0.75 * (high - low)]
-    return chosen if len(chosen) >= FEW else points

@@ -27,7 +27,8 @@ def first_parameters(model: Model, start: Solution) -> Array:
     Raises:
         PinnsolveError: `start` is no solution, one in windows of time, or has an unknown number
             outside its bounds.
-        NetworkError: its parameters have other names or shapes, with the first difference.
+        NetworkError: its parameters have other names or shapes, with the first difference, or its
+            network has other activations.
     """
     if not isinstance(start, Solution):
         raise PinnsolveError(f"start= takes a Solution, not {type(start).__name__}")
@@ -43,6 +44,11 @@ def first_parameters(model: Model, start: Solution) -> Array:
         raise NetworkError(
             f"the network cannot start from that solution: {_difference(known, wanted)}; give both "
             "runs the same network"
+        )
+    if start.network != model.text:
+        raise NetworkError(
+            f"the network cannot start from that solution: it is {start.network} there and "
+            f"{model.text} here; give both runs the same network"
         )
     return np.concatenate([np.ravel(known[name]) for name in layout.names], dtype=float)
 

@@ -115,3 +115,11 @@ def test_what_cannot_be_corrected_is_refused(rough: ps.Solution) -> None:
         other.solve(correct=rough, **SMALL)
     with pytest.raises(PinnsolveError, match="correct= takes a Solution"):
         DECAY.solve(correct=3, **SMALL)
+
+
+def test_an_equation_may_relate_two_places() -> None:
+    """a' = -a(0): a = 1 - t."""
+    problem = ps.Problem(a.dt + a(0), Eq(a(0), 1), domain={t: (0, 1)}, exact={a: 1 - t})
+    first = problem.solve(steps=8, **SMALL)
+    better = problem.solve(steps=20, correct=first, **SMALL)
+    assert better.error()["a"] < first.error()["a"]

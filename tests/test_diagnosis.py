@@ -126,6 +126,21 @@ def test_a_wave_that_dies_away_from_its_initial_value_is_trivial() -> None:
     assert "CausalWeights()" in found.advice
 
 
+def test_a_field_that_decays_as_it_should_is_not_trivial() -> None:
+    """exp(-pi^2 t) is below 1e-3 in the last quarter of the time."""
+    decay = exp(-(pi**2) * t) * sin(pi * x)
+    problem = ps.Problem(
+        Eq(u.dt, u.dxx),
+        Eq(u(x, 0), sin(pi * x)),
+        *(u(0, t), u(1, t)),
+        domain={x: (0, 1), t: (0, 1)},
+        exact={u: decay},
+    )
+    solution = problem.solve(steps=60, network=ps.MLP(2, 1, width=10, depth=2), **QUIET)
+    assert solution.error()["u"] < 1e-4
+    assert not solution.findings
+
+
 def test_normal_equations_lose_digits_before_the_residual_is_at_rounding() -> None:
     optimizer = ps.LevenbergMarquardt(solver=ps.Cholesky())
     solution = DECAY.solve(

@@ -179,3 +179,17 @@ def test_windows_and_corrections_are_refused(solution: ps.Solution, noisy: Any) 
         problem.solve(windows=2, **QUIET)
     with pytest.raises(PinnsolveError, match="correct= is not for unknown numbers"):
         decay(noisy).solve(correct=solution, **QUIET)
+
+
+def test_values_that_are_fitted_exactly_do_not_tell_their_noise() -> None:
+    data = ps.observations({y: [0.6]}, at={t: [1.0]}, noise=0.1)
+    problem = ps.Problem(y.dt + k * y, Eq(y(0), 1), data, domain={t: (0, 1)})
+    found = problem.solve(steps=40, **QUIET).parameters["k"]
+    assert found.value == pytest.approx(-np.log(0.6), rel=1e-6)
+    assert found.error is None
+
+
+def test_a_jump_between_the_ends_may_be_unknown() -> None:
+    jump = ps.unknown("jump", 0.5)
+    problem = ps.Problem(y.dt - 3, Eq(y(0), 1), Eq(y(2), y(0) + jump), domain={t: (0, 2)})
+    assert problem.solve(steps=60, **QUIET).parameters["jump"].value == pytest.approx(6, rel=1e-5)

@@ -2,13 +2,14 @@
 
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from sympy import Eq, cos, exp, pi, sin
 
 import pinnsolve as ps
-from pinnsolve.errors import FileError, PinnsolveError
+from pinnsolve.errors import FileError, PinnsolveError, SolutionError
 from pinnsolve.piecewise import Piecewise
 from pinnsolve.solution_file import read_file
 
@@ -184,3 +185,31 @@ def test_starts_that_hold_exactly_leave_no_jump() -> None:
     solution = DECAY.solve(windows=2, steps=40, **{**TINY, "exact": "require"})
     assert solution.report().count("jump 0.0e+00") == 2
     assert solution.error()["a"] < 1e-4
+
+
+HEAT = ps.Problem(
+    Eq(u.dt, 0.1 * u.dxx),
+    Eq(u(x, 0), sin(pi * x)),
+    *(u(0, t), u(1, t)),
+    domain={x: (0, 1), t: (0, 1)},
+)
+SMALL = {"network": ps.MLP(2, 1, width=8, depth=2), "device": "reference", "progress": False}
+
+
+def test_what_must_be_exact_is_what_the_problem_states() -> None:
+    """The start of a later window is that of a known field, which is trained."""
+    solution = HEAT.solve(windows=2, steps=20, exact="require", **SMALL)
+    sides = solution.u(np.array([0.0, 1.0, 0.0]), np.array([0.2, 0.4, 0.9]))
+    assert np.abs(sides).max() < 1e-15
+    assert "window 1: " in solution.report()
+
+
+def test_a_window_may_have_no_known_values() -> None:
+    axes = {"x": np.linspace(0, 1, 5), "t": np.array([0.1, 0.2])}
+    waves = np.sin(np.pi * axes["x"])[:, None] * np.exp(-0.1 * np.pi**2 * axes["t"])
+    known = SimpleNamespace(axes=axes, values={"u": waves})
+    history = HEAT.solve(windows=2, steps=20, reference=known, **SMALL).history
+    assert all((record.errors is not None) == (record.window == 0) for record in history)
+    nowhere = SimpleNamespace(axes={**axes, "t": axes["t"] + 5}, values={"u": waves})
+    with pytest.raises(SolutionError, match="has no values in the domain"):
+        HEAT.solve(windows=2, reference=nowhere, **SMALL)

@@ -6,7 +6,8 @@ from sympy import Eq, cos, pi, sin
 
 import pinnsolve as ps
 from pinnsolve.devices.reference import ReferenceDevice
-from pinnsolve.pipeline import FieldEvaluator, compile_problem
+from pinnsolve.field_evaluator import FieldEvaluator
+from pinnsolve.pipeline import compile_problem
 from pinnsolve.points import Collocation, Points
 from pinnsolve.weights import FixedWeights
 

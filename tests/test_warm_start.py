@@ -64,3 +64,11 @@ def test_a_checkpoint_knows_its_start(slow: ps.Solution, tmp_path) -> None:
     assert decay(2.0).solve(steps=4, checkpoint=path, start=slow, **SETTINGS).steps == 4
     with pytest.raises(FileError, match="another run: start is"):
         decay(2.0).solve(steps=4, checkpoint=path, **SETTINGS)
+
+
+def test_another_activation_is_refused(slow: ps.Solution) -> None:
+    waves = ps.MLP(1, 1, width=6, depth=1, activation=ps.ops.sin)
+    with pytest.raises(
+        NetworkError, match="tanh, 19 parameters there and MLP 1-6-1, sin, 19 parameters here"
+    ):
+        decay(1.0).solve(start=slow, **{**SETTINGS, "network": waves})

@@ -51,7 +51,6 @@ class Look(NamedTuple):
     """What was seen at points never trained on. held_out: the root of the loss there."""
 
     step: int
-    seconds: float
     held_out: float
 
 

@@ -50,9 +50,10 @@ class ChainState:
 class Chain(AbstractOptimizer[ChainState]):
     """Each stage runs until its own `done`; the next starts from its parameters, memory empty.
 
-    With `patience`, a share, a stage is also left where its progress per second, the fall of the
-    logarithm of the residual at points never trained on, was in the last third of its time below
-    that share of its mean.
+    With `patience`, a share, a stage is also left where its progress, the fall of the logarithm of
+    the residual at points never trained on, was in the last third of its steps below that share of
+    its mean. Steps of one stage take about the same time, so that is its progress per second; the
+    clock itself would make a run depend on what else the machine does.
 
     >>> import pinnsolve as ps
     >>> ps.Chain((ps.Adam(steps=None), ps.LBFGS()), patience=0.2).patience
@@ -110,7 +111,9 @@ class Chain(AbstractOptimizer[ChainState]):
     def informed(
         self, objective: AbstractObjective, state: ChainState, looks: Sequence[Look]
     ) -> ChainState:
-        stage, own = self.stages[state.stage], [k for k in looks if k.step >= state.completed]
+        done = state.completed
+        own = [Look(k.step - done, k.held_out) for k in looks if k.step >= done]
+        stage = self.stages[state.stage]
         inner = stage.informed(objective, state.inner, own)
         state = replace(state, inner=inner)
         last = state.stage == len(self.stages) - 1
@@ -149,14 +152,14 @@ class Chain(AbstractOptimizer[ChainState]):
 
 
 def slowed(looks: Sequence[Look], share: float) -> bool:
-    """Whether the residual fell in the last third of the time at less than `share` of its mean
+    """Whether the residual fell in the last third of the steps at less than `share` of its mean
     rate."""
     if len(looks) < LOOKS:
         return False
-    begin, end = looks[0].seconds, looks[-1].seconds
+    begin, end = looks[0].step, looks[-1].step
     first, best = looks[0].held_out, min(look.held_out for look in looks)
     turn = end - (end - begin) / 3
-    before = min(look.held_out for look in looks if look.seconds <= turn)
+    before = min(look.held_out for look in looks if look.step <= turn)
     if not 0.0 < best < first:
         return True
     return 3 * math.log(before / best) < share * math.log(first / best)

@@ -37,7 +37,7 @@ def on_boundary(*equations: Any) -> tuple[OnBoundary, ...]:
         ProblemError: text, or something else that is no equation.
 
     Each has one set of points, spread over the sides by their areas, so that a hundred coordinates
-    cost no more than two. Conditions written side by side, `u(0, y)`, can be fulfilled exactly.
+    cost no more than two.
 
     >>> import pinnsolve as ps
     >>> x, y = ps.coordinates("x y")

@@ -53,3 +53,11 @@ def evaluate(expression: Any, coordinates: Mapping[str, NDArray[Any]]) -> NDArra
         raise SolutionError(f"the expression {expression} has no finite value at {count} points")
     shape = np.broadcast_shapes(*(np.shape(array) for array in coordinates.values()))
     return np.broadcast_to(values.astype(np.float64), shape)
+
+
+def largest(expression: sympy.Expr, places: Mapping[str, NDArray[Any]]) -> float:
+    """The largest absolute value at some places; 0 where it is infinite or no number."""
+    if expression.has(sympy.zoo, sympy.nan, sympy.oo, -sympy.oo):
+        return 0.0
+    size = float(np.abs(evaluate(expression, places)).max())
+    return size if np.isfinite(size) else 0.0

@@ -219,15 +219,15 @@ def test_a_trial_that_overflows_is_refused_without_a_warning(optimizer):
 
 
 def test_a_stage_that_slows_down_is_left() -> None:
-    """A residual that halves every second for eight seconds and then stands still."""
+    """A residual that halves at every one of eight steps and then stands still."""
     objective, start = Linear(np.diag([5.0, -0.01]), np.array([1.0, 1.0])), np.zeros(2)
     chain = Chain((Adam(steps=None), LBFGS()), patience=0.2)
     state = chain.step(objective, chain.init(objective, start))
-    falling = [Look(step, float(step), 0.5**step) for step in range(9)]
+    falling = [Look(step, 0.5**step) for step in range(9)]
     assert chain.label(chain.informed(objective, state, falling)) == "Adam"
-    falling += [Look(still, float(still), 0.5**8) for still in (9, 10, 11)]
+    falling += [Look(still, 0.5**8) for still in (9, 10, 11)]
     assert chain.label(chain.informed(objective, state, falling)) == "Adam"  # slower, not yet slow
-    falling.append(Look(20, 20.0, 0.5**8))
+    falling.append(Look(20, 0.5**8))
     turned = chain.informed(objective, state, falling)
     assert chain.label(turned) == "LBFGS"
     assert np.array_equal(turned.theta, state.theta)
@@ -240,7 +240,7 @@ def test_the_last_stage_is_never_left() -> None:
     objective, start = Linear(np.diag([5.0, -0.01]), np.array([1.0, 1.0])), np.zeros(2)
     chain = Chain((LBFGS(),), patience=0.5)
     state = chain.init(objective, start)
-    still = [Look(step, float(step), 1.0) for step in range(20)]
+    still = [Look(step, 1.0) for step in range(20)]
     assert chain.informed(objective, state, still).stage == 0
 
 
