@@ -61,4 +61,5 @@ def reference() -> Reference:
 if __name__ == "__main__":
     from pinnsolve.command_line import run
 
-    run(problem, reference)
+    # With exact walls it learns more slowly: 0.56 instead of 0.07 after 40 s (u, seed 0).
+    run(problem, reference, exact="never")
