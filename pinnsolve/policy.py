@@ -60,7 +60,7 @@ def choose(
 
     >>> choose(parameters=881, dimension=2, threads=1, seconds=60.0).reason
     'time for 150 steps with as many rows as parameters'
-    >>> choose(parameters=12737, dimension=2, threads=1, seconds=60.0).points.first < 0.1
+    >>> choose(parameters=12737, dimension=2, threads=1, seconds=240.0).points.first < 0.1
     True
     """
     if optimizer is not None:

@@ -40,12 +40,13 @@ def on_boundary(*equations: Any) -> tuple[OnBoundary, ...]:
     cost no more than two.
 
     >>> import pinnsolve as ps
+    >>> from sympy import Eq
     >>> x, y = ps.coordinates("x y")
     >>> u = ps.field("u", x, y)
     >>> box = {x: (0, 1), y: (0, 1)}
-    >>> print(ps.Problem(ps.laplace(u) - 4, *ps.on_boundary(u - x**2 - y**2), domain=box))
+    >>> print(ps.Problem(ps.laplace(u) - 4, *ps.on_boundary(Eq(u, x)), domain=box))
     u.dxx + u.dyy - 4 = 0
-    u - x**2 - y**2 = 0 on the boundary
+    u = x on the boundary
     0 <= x <= 1
     0 <= y <= 1
     """

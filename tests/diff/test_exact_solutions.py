@@ -42,7 +42,7 @@ nu, speed, amplitude = 0.01 / pi, 0.3, 0.02
 width, celerity = sqrt(sympy.Rational(4, 100_000)), 0.4
 WAVES = {
     "burgers": {"u": speed - amplitude * tanh(amplitude * (x - speed * t) / (2 * nu))},
-    "kdv": {"u": 3 * celerity / sympy.cosh(sqrt(celerity / 0.0025) / 2 * (x - celerity * t)) ** 2},
+    "kdv": {"u": 3 * celerity / sympy.cosh(sqrt(celerity) / 0.022 / 2 * (x - celerity * t)) ** 2},
     "allen_cahn": {"u": (1 - tanh((x - 7.5 * width * t) / (2 * width))) / 2},
 }
 
