@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import ast
-import os
 import signal
 import statistics
 import sys
@@ -25,7 +24,7 @@ import numpy as np
 
 from benchmarks.curves import Curve, Panel, draw
 from benchmarks.measure import table, text
-from benchmarks.runs import ROOT, Job, publish_between, records, run_all
+from benchmarks.runs import ROOT, Job, add_arguments, end, publish_between, records, run_all
 
 SEEDS = (0, 1, 2)
 MARGIN = 900.0  # seconds that a run may take beside its training
@@ -251,9 +250,7 @@ def main(arguments: Sequence[str] | None = None, rows: Sequence[Row] = ROWS) -> 
     names = [row.file for row in rows]
     parser.add_argument("--budget", type=float, default=1.0, help="factor on all training times")
     parser.add_argument("--only", nargs="+", choices=names, default=names, metavar="NAME")
-    parser.add_argument("--processes", type=int, default=min(2, os.cpu_count() or 1))
-    parser.add_argument("--output", type=Path, default=Path("outputs/accuracy"))
-    parser.add_argument("--docs", type=Path, default=ROOT / "docs", help="folder of accuracy.md")
+    add_arguments(parser, "accuracy", "accuracy.md")
     parser.add_argument("--problems", type=Path, default=ROOT / "problems", help="folder of files")
     options = parser.parse_args(arguments)
     chosen, whole = (
@@ -264,9 +261,7 @@ def main(arguments: Sequence[str] | None = None, rows: Sequence[Row] = ROWS) -> 
     found = records(whole, options.output)  # those of earlier calls are in the table, too
     print(overview(rows, found))
     publish(rows, found, options.docs)
-    crashed = [record["name"] for record in records(chosen, options.output) if "crash" in record]
-    if crashed:
-        sys.exit(f"crashed: {', '.join(crashed)}; see their .log in {options.output}")
+    end(chosen, options.output)
 
 
 if __name__ == "__main__":

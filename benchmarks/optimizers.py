@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
-import os
 import signal
 import sys
 from collections.abc import Mapping, Sequence
@@ -25,7 +24,7 @@ import pinnsolve as ps
 from benchmarks.accuracy import merit, merits, text_hash
 from benchmarks.curves import Curve, Panel, draw
 from benchmarks.measure import table
-from benchmarks.runs import ROOT, Job, publish_between, records, run_all
+from benchmarks.runs import ROOT, Job, add_arguments, end, publish_between, records, run_all
 from pinnsolve.command_line import record
 
 MARGIN = 300.0  # seconds that a run may take beside its training
@@ -163,18 +162,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--seconds", type=float, default=120.0, help="training time of each run")
     parser.add_argument("--problems", nargs="+", choices=every, default=every, metavar="NAME")
     parser.add_argument("--methods", nargs="+", choices=names, default=names, metavar="NAME")
-    parser.add_argument("--processes", type=int, default=min(2, os.cpu_count() or 1))
-    parser.add_argument("--output", type=Path, default=Path("outputs/optimizers"))
-    parser.add_argument("--docs", type=Path, default=ROOT / "docs", help="folder of optimizers.md")
+    add_arguments(parser, "optimizers", "optimizers.md")
     options = parser.parse_args(arguments)
     chosen = jobs(options.problems, options.methods, options.seconds)
     run_all(chosen, options.output, options.processes)
     found = records(jobs(every, names, options.seconds), options.output)
     print(overview(found))
     publish(found, options.docs)
-    crashed = [r["name"] for r in records(chosen, options.output) if "crash" in r]
-    if crashed:
-        sys.exit(f"crashed: {', '.join(crashed)}; see their .log in {options.output}")
+    end(chosen, options.output)
 
 
 if __name__ == "__main__":

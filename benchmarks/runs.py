@@ -7,6 +7,7 @@ what it is the result (`Job.key`), and counts only for a job that says the same.
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import subprocess
@@ -96,6 +97,20 @@ def records(jobs: Sequence[Job], folder: Path) -> list[dict[str, Any]]:
         if all(record.get(name, ...) == value for name, value in _key(job).items()):
             found.append(record)
     return found
+
+
+def add_arguments(parser: argparse.ArgumentParser, name: str, page: str) -> None:
+    """Those of every command that runs jobs and writes to a page of the docs."""
+    parser.add_argument("--processes", type=int, default=min(2, os.cpu_count() or 1))
+    parser.add_argument("--output", type=Path, default=Path("outputs") / name)
+    parser.add_argument("--docs", type=Path, default=ROOT / "docs", help=f"folder of {page}")
+
+
+def end(jobs: Sequence[Job], folder: Path) -> None:
+    """End the command, with a message where one of its jobs crashed."""
+    crashed = [record["name"] for record in records(jobs, folder) if "crash" in record]
+    if crashed:
+        sys.exit(f"crashed: {', '.join(crashed)}; see their .log in {folder}")
 
 
 def _key(job: Job) -> dict[str, Any]:

@@ -8,7 +8,7 @@ Phys. 504 (2024) 112865). With r the residuals, weighted, and N as it is drawn,
     eps = |r(u_before)| / |d/de r(u_before + e N)| at e = 0,
 
 which makes both parts of the new residual of one size. N is a network with sin that starts with the
-frequency of r along each coordinate.
+frequency of r along each coordinate; a periodic one has its frequencies from its embedding.
 
 Invariant: u_before is constant, and a correction of a correction is one, too.
 """
@@ -57,16 +57,20 @@ def corrected(
     system = normalize(problem)
     base = _base(system, solution)
     if network is None:
-        network = correction_network(system, frequencies(system, base, exact))
+        periodic = periodic_axes(system)
+        network = correction_network(
+            system, () if periodic else frequencies(system, base, exact), periodic
+        )
     rest, slope = _residuals(system, base, network, exact)
     eps = float(np.linalg.norm(rest) / np.linalg.norm(slope))
     return network, _scaled(base, eps)
 
 
-def correction_network(system: System, frequency: Sequence[float]) -> Cell:
+def correction_network(
+    system: System, frequency: Sequence[float], axes: tuple[int, ...] = ()
+) -> Cell:
     """A network with sin whose first layer has a frequency along each coordinate, in radians for a
-    coordinate scaled to [-1, 1]; periodic where the fields are."""
-    axes = periodic_axes(system)
+    coordinate scaled to [-1, 1]; or periodic along `axes`."""
     width = 20 + 4 * (len(system.fields) - 1)
     network = MLP(system.dimension + len(axes), len(system.fields), width, activation=ops.sin)
     if axes:
@@ -77,9 +81,7 @@ def correction_network(system: System, frequency: Sequence[float]) -> Cell:
 
 def frequencies(system: System, base: Sequence[Ansatz], exact: str) -> tuple[float, ...]:
     """The frequency with most power in the residual, along each coordinate scaled to [-1, 1]."""
-    probe = MLP(system.dimension + len(periodic_axes(system)), len(system.fields), width=2, depth=1)
-    if periodic_axes(system):
-        probe = SequentialCell(PeriodicEmbedding(periodic_axes(system)), probe)
+    probe = MLP(system.dimension, len(system.fields), width=2, depth=1)
     low, high = np.array(system.intervals).T
     rng = np.random.default_rng(SEED)
     along = (np.arange(LINE) + 0.5) / LINE

@@ -27,7 +27,9 @@ MEMORY = 2e9  # bytes of J
 PLANE, FEW = 2, 0.4
 LEAST_SHARE = 0.05  # rows for each parameter
 GIVEN = 5  # times the rows that there is time for, or a fifth of the steps, where points are given
-PATIENCE = 0.2  # share of its mean progress at which a stage is left
+# For networks whose J is too dear: a step costs a few gradients, and the second takes over where
+# the progress of the first is down to a fifth of its mean.
+CHEAP = Chain((KFAC(), LBFGS()), patience=0.2)
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,7 @@ def choose(
         if wanted <= GIVEN * rows:
             reason = f"time for {STEPS // GIVEN} steps with the {round(wanted)} rows asked for"
             return Choice(LevenbergMarquardt(), points, reason)
-        return Choice(Chain((KFAC(), LBFGS()), patience=PATIENCE), points, _too_slow(round(wanted)))
+        return Choice(CHEAP, points, _too_slow(round(wanted)))
     if rows >= parameters:
         reason = f"time for {STEPS} steps with as many rows as parameters"
         own = Points() if dimension <= PLANE else Points(first=FEW)
@@ -82,8 +84,7 @@ def choose(
         few = Points(first=round(rows / parameters, 3))
         reason = f"time for {STEPS} steps with {rows} rows for {parameters} parameters"
         return Choice(LevenbergMarquardt(), few, reason)
-    chain = Chain((KFAC(), LBFGS()), patience=PATIENCE)
-    return Choice(chain, Points(first=0.5), _too_slow(max(FEWEST, rows)))
+    return Choice(CHEAP, Points(first=0.5), _too_slow(max(FEWEST, rows)))
 
 
 def _too_slow(rows: int) -> str:

@@ -122,12 +122,12 @@ def solve(
     choice = choose(
         size,
         dimension,
-        pipeline.executable.threads,
+        threads=pipeline.executable.threads,
         # A run that may go on with more time is the same run.
-        None if checkpoint else seconds,
-        optimizer,
-        points,
-        sum(len(b.residuals) for b in pipeline.system.blocks if b.dimension == dimension),
+        seconds=None if checkpoint else seconds,
+        optimizer=optimizer,
+        points=points,
+        equations=sum(len(b.residuals) for b in pipeline.system.blocks if b.dimension == dimension),
     )
     training = Training(
         pipeline,

@@ -25,9 +25,4 @@ def reference() -> Reference:
 if __name__ == "__main__":
     from pinnsolve.command_line import run
 
-    # One layer of plane waves in x and t, with frequencies up to 60 on [-1, 1] that training moves:
-    # a profile that travels is a sum of such waves, and a single one here. The default network, of
-    # lower frequencies and periodic in x, was at an error of 0.9 after 64 steps (speed 80). The
-    # start is trained: the form that holds it exactly, which fades in time, is no sum of waves.
-    network = ps.SIREN(2, 1, width=40, depth=1, frequency=120.0)
-    run(problem, reference, network=network, exact="never")
+    run(problem, reference, **advection.settings)

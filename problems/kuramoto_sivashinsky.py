@@ -11,12 +11,11 @@ modes change the values by 5e-11 relative. With 5/pi, 0.1689 and 0.0019 for the 
 method is within 8e-11 of Raissi's public file KS.mat, which has these.
 """
 
-import numpy as np
 from sympy import Eq, Rational, pi, sin
 
 import pinnsolve as ps
-from problems.fourier import convection, periodic_grid
-from problems.references import Reference, cached
+from problems.fourier import convected
+from problems.references import Reference
 
 x, t = ps.coordinates("x t")
 u = ps.field("u", x, t)
@@ -44,17 +43,7 @@ def problem() -> ps.Problem:
 
 def reference() -> Reference:
     """Spectral solution on 256 x 201 points, cached."""
-    values = cached(
-        convection,
-        **law,
-        end=1,
-        points=256,
-        snapshots=200,
-        modes=256,
-        steps=80,
-    )
-    axes = {"x": periodic_grid(256), "t": np.linspace(0, 1, 201)}
-    return Reference(axes, {"u": values}, 1e-10, "Fourier spectral method, ETDRK4")
+    return convected(law, points=256, modes=256, steps=80, error=1e-10)
 
 
 if __name__ == "__main__":

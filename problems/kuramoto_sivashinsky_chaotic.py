@@ -15,8 +15,8 @@ import numpy as np
 from sympy import Eq, Rational, cos, pi, sin
 
 import pinnsolve as ps
-from problems.fourier import convection, periodic_grid
-from problems.references import Reference, cached
+from problems.fourier import convected
+from problems.references import Reference
 
 x, t = ps.coordinates("x t")
 u = ps.field("u", x, t)
@@ -45,18 +45,7 @@ def problem(end: float = 1.0) -> ps.Problem:
 
 def reference(end: float = 1.0) -> Reference:
     """Spectral solution on 256 x (200 end + 1) points, cached."""
-    snapshots = round(200 * end)
-    values = cached(
-        convection,
-        **law,
-        end=end,
-        points=256,
-        snapshots=snapshots,
-        modes=512,
-        steps=160,
-    )
-    axes = {"x": periodic_grid(256, 0, 2 * np.pi), "t": np.linspace(0, end, snapshots + 1)}
-    return Reference(axes, {"u": values}, 2e-9, "Fourier spectral method, ETDRK4")
+    return convected(law, points=256, modes=512, steps=160, error=2e-9, end=end)
 
 
 if __name__ == "__main__":

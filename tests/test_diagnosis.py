@@ -22,19 +22,11 @@ from pinnsolve.diagnosis import (
 )
 from pinnsolve.history import History, Record
 from tests.devices.gallery import case
+from tests.heat import HEAT, t, u, x
 from tests.optim.small import small
 
-x, t = ps.coordinates("x t")
-u = ps.field("u", x, t)
 (z,) = ps.coordinates("z")
 w = ps.field("w", z)
-HEAT = ps.Problem(
-    Eq(u.dt, 0.1 * u.dxx),
-    Eq(u(x, 0), sin(pi * x)),
-    u(0, t),
-    u(1, t),
-    domain={x: (0, 1), t: (0, 1)},
-)
 WAVES = ps.Problem(
     Eq(u.dt, 0.01 * u.dxx),
     Eq(u(x, 0), sin(4 * pi * x)),

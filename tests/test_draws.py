@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from sympy import Eq, pi, sin
 
 import pinnsolve as ps
 from pinnsolve.devices.reference import ReferenceDevice
@@ -12,16 +11,8 @@ from pinnsolve.pde.sampling import sample
 from pinnsolve.pipeline import Pipeline, compile_problem
 from pinnsolve.points import DRAW_SEED, Collocation
 from pinnsolve.weights import FixedWeights
+from tests.heat import HEAT
 
-x, t = ps.coordinates("x t")
-u = ps.field("u", x, t)
-HEAT = ps.Problem(
-    Eq(u.dt, 0.1 * u.dxx),
-    Eq(u(x, 0), sin(pi * x)),
-    u(0, t),
-    u(1, t),
-    domain={x: (0, 1), t: (0, 1)},
-)
 SMALL = {
     "network": ps.MLP(2, 1, width=6, depth=1),
     "progress": False,

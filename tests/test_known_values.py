@@ -4,22 +4,14 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from sympy import Eq, exp, pi, sin
+from sympy import exp, pi, sin
 
 import pinnsolve as ps
 from pinnsolve import training
 from pinnsolve.comparison import Probe
 from pinnsolve.errors import SolutionError
+from tests.heat import HEAT, t, x
 
-x, t = ps.coordinates("x t")
-u = ps.field("u", x, t)
-HEAT = ps.Problem(
-    Eq(u.dt, 0.1 * u.dxx),
-    Eq(u(x, 0), sin(pi * x)),
-    u(0, t),
-    u(1, t),
-    domain={x: (0, 1), t: (0, 1)},
-)
 SMALL = {"network": ps.MLP(2, 1, width=8, depth=2), "progress": False, "threads": 1}
 X, T = np.linspace(0, 1, 21), np.linspace(0, 1, 11)
 GRID = SimpleNamespace(

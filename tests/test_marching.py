@@ -12,9 +12,8 @@ import pinnsolve as ps
 from pinnsolve.errors import FileError, PinnsolveError, SolutionError
 from pinnsolve.piecewise import Piecewise
 from pinnsolve.solution_file import read_file
+from tests.heat import HEAT, t, u, x
 
-x, t = ps.coordinates("x t")
-u = ps.field("u", x, t)
 (s,) = ps.coordinates("s", time="s")
 a = ps.field("a", s)
 DECAY = ps.Problem(a.ds + a, Eq(a(0), 1), domain={s: (0, 3)}, exact={a: exp(-s)})
@@ -163,12 +162,8 @@ def test_an_equation_of_second_order_takes_values_and_velocities_along() -> None
 
 
 def test_time_is_shared_and_what_is_left_goes_on() -> None:
-    heat = ps.Problem(
-        Eq(u.dt, 0.1 * u.dxx), Eq(u(x, 0), sin(pi * x)), u(0, t), u(1, t),
-        domain={x: (0, 1), t: (0, 1)},
-    )  # fmt: skip
     network = ps.MLP(2, 1, width=8, depth=2)
-    solution = heat.solve(windows=2, seconds=1.0, network=network, progress=False)
+    solution = HEAT.solve(windows=2, seconds=1.0, network=network, progress=False)
     parts = [[r.seconds for r in solution.history if r.window == k] for k in (0, 1)]
     assert 0.4 < parts[0][-1] < 0.8
     assert 0.8 < parts[1][-1] < 1.3
@@ -187,12 +182,6 @@ def test_starts_that_hold_exactly_leave_no_jump() -> None:
     assert solution.error()["a"] < 1e-4
 
 
-HEAT = ps.Problem(
-    Eq(u.dt, 0.1 * u.dxx),
-    Eq(u(x, 0), sin(pi * x)),
-    *(u(0, t), u(1, t)),
-    domain={x: (0, 1), t: (0, 1)},
-)
 SMALL = {"network": ps.MLP(2, 1, width=8, depth=2), "device": "reference", "progress": False}
 
 

@@ -4,7 +4,8 @@ import pytest
 
 import pinnsolve as ps
 from pinnsolve.policy import STEPS, affordable_rows, choose
-from tests.test_solve import HEAT, SMALL
+from tests.heat import HEAT
+from tests.test_solve import SMALL
 
 
 def test_small_networks_begin_with_a_row_for_each_parameter() -> None:

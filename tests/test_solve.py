@@ -5,21 +5,11 @@ import sys
 
 import numpy as np
 import pytest
-from sympy import Eq, exp, pi, sin
 
 import pinnsolve as ps
 from pinnsolve.errors import FileError, NetworkError, PinnsolveError
+from tests.heat import EXACT, HEAT
 
-x, t = ps.coordinates("x t")
-u = ps.field("u", x, t)
-HEAT = ps.Problem(
-    Eq(u.dt, 0.1 * u.dxx),
-    Eq(u(x, 0), sin(pi * x)),
-    u(0, t),
-    u(1, t),
-    domain={x: (0, 1), t: (0, 1)},
-)
-EXACT = sin(pi * x) * exp(-0.1 * pi**2 * t)
 SMALL = {"network": ps.MLP(2, 1, width=8, depth=2), "progress": False, "exact": "never"}
 
 

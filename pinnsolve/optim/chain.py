@@ -119,8 +119,7 @@ class Chain(AbstractOptimizer[ChainState]):
         last = state.stage == len(self.stages) - 1
         if last or self.patience is None or not slowed(own, self.patience):
             return state
-        following = self.stages[state.stage + 1].init(objective, state.theta)
-        return ChainState(state.stage + 1, state.step, following)
+        return self._next(objective, state)
 
     def redraw_steps(self, state: ChainState) -> int:
         return self.stages[state.stage].redraw_steps(state.inner)
@@ -146,9 +145,12 @@ class Chain(AbstractOptimizer[ChainState]):
 
     def _advance(self, objective: AbstractObjective, state: ChainState) -> ChainState:
         while state.stage + 1 < len(self.stages) and self.stages[state.stage].done(state.inner):
-            following = self.stages[state.stage + 1].init(objective, state.theta)
-            state = ChainState(state.stage + 1, state.step, following)
+            state = self._next(objective, state)
         return state
+
+    def _next(self, objective: AbstractObjective, state: ChainState) -> ChainState:
+        following = self.stages[state.stage + 1].init(objective, state.theta)
+        return ChainState(state.stage + 1, state.step, following)
 
 
 def slowed(looks: Sequence[Look], share: float) -> bool:
