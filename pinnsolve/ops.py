@@ -48,6 +48,7 @@ equal = _face(functions.equal, "equal([1.0, 2.0], 2.0)", "[0.0, 1.0]")
 erf = _face(functions.erf, "erf(0.0)", "0.0")
 exp = _face(functions.exp, "exp(0.0)", "1.0")
 expm1 = _face(functions.expm1, "expm1(1e-20)", "1e-20")
+floor = _face(functions.floor, "floor([-0.5, 1.0, 2.5])", "[-1.0, 1.0, 2.0]")
 gelu = _face(functions.gelu, "gelu(0.0)", "0.0")
 greater = _face(functions.greater, "greater([1.0, 3.0], 2.0)", "[0.0, 1.0]")
 greater_equal = _face(functions.greater_equal, "greater_equal([1.0, 2.0], 2.0)", "[0.0, 1.0]")
@@ -128,6 +129,7 @@ __all__ = [
     "erf",
     "exp",
     "expm1",
+    "floor",
     "gelu",
     "greater",
     "greater_equal",

@@ -276,7 +276,7 @@ def _formed(
     return ops.concatenate(lifts) + ops.concatenate(factors) * output
 
 
-KINKS = {"absolute", "sign", "less", "less_equal", "equal"}
+KINKS = {"absolute", "sign", "floor", "less", "less_equal", "equal"}
 
 
 def check_smoothness(system: System, model: Model) -> None:

@@ -16,7 +16,7 @@ from pinnsolve.diff import functions as ops
 from pinnsolve.diff.graph import Node, make, substitute, topological
 from pinnsolve.diff.primitives import BROADCAST, PRIMITIVES
 
-SINGLE = ("sign", "stop_gradient", "ones")
+SINGLE = ("sign", "floor", "stop_gradient", "ones")
 LINEAR = ("add", "scale", "single", "cut", "reshape", "transpose", "sum_axes", "concatenate")
 
 

@@ -19,6 +19,7 @@ FREE |= {"stop_gradient", "again", "blocks", "join_blocks", "split_blocks"}
 SIMPLE = {
     "absolute",
     "sign",
+    "floor",
     "add",
     "scale",
     "multiply",

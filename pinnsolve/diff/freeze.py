@@ -6,29 +6,57 @@ input of the program, so that another viscosity needs no new program.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import sympy
 
+from pinnsolve.diff import compositions as made
 from pinnsolve.diff import functions as ops
 from pinnsolve.diff.graph import Node, Operand
 from pinnsolve.errors import GraphError
 from pinnsolve.pde.known import Known
 
-_FUNCTIONS = {
+FUNCTIONS: dict[Any, Callable[..., Node]] = {  # of sympy -> of nodes, with as many arguments
     sympy.sin: ops.sin,
     sympy.cos: ops.cos,
     sympy.tan: ops.tan,
-    sympy.exp: ops.exp,
-    sympy.log: ops.log,
-    sympy.tanh: ops.tanh,
+    sympy.sec: made.sec,
+    sympy.csc: made.csc,
+    sympy.cot: made.cot,
+    sympy.sinc: made.sinc,
+    sympy.asin: made.asin,
+    sympy.acos: made.acos,
+    sympy.atan: ops.arctan,
+    sympy.acot: made.acot,
+    sympy.atan2: made.atan2,
     sympy.sinh: ops.sinh,
     sympy.cosh: ops.cosh,
+    sympy.tanh: ops.tanh,
+    sympy.sech: made.sech,
+    sympy.csch: made.csch,
+    sympy.coth: made.coth,
+    sympy.asinh: made.asinh,
+    sympy.acosh: made.acosh,
+    sympy.atanh: made.atanh,
+    sympy.exp: ops.exp,
+    sympy.log: ops.log,
     sympy.erf: ops.erf,
-    sympy.atan: ops.arctan,
+    sympy.erfc: made.erfc,
     sympy.Abs: ops.absolute,
     sympy.sign: ops.sign,
+    sympy.Heaviside: made.heaviside,
+    sympy.floor: ops.floor,
+    sympy.ceiling: made.ceiling,
+    sympy.Mod: made.modulo,
+}
+JOINED = (sympy.Xor, sympy.ITE, sympy.Implies, sympy.Equivalent)  # of And, Or and Not
+RELATIONS: dict[Any, Callable[..., Node]] = {
+    sympy.Lt: ops.less,
+    sympy.Le: ops.less_equal,
+    sympy.Eq: ops.equal,
+    sympy.Gt: ops.greater,
+    sympy.Ge: ops.greater_equal,
 }
 
 
@@ -77,17 +105,62 @@ def _freeze(expression: Any, symbols: Mapping[Any, Node]) -> Operand:
     if isinstance(expression, Known):
         columns = [_freeze(argument, symbols) for argument in expression.args]
         return expression.source.node(expression.field, expression.orders, columns)
-    if expression.func in _FUNCTIONS and len(expression.args) == 1:
-        return _FUNCTIONS[expression.func](_freeze(expression.args[0], symbols))
+    if expression.func in FUNCTIONS:
+        return FUNCTIONS[expression.func](*(_freeze(a, symbols) for a in expression.args))
+    if isinstance(expression, sympy.Piecewise):
+        return _choice(expression, symbols)
     if isinstance(expression, sympy.Max | sympy.Min):
         sense = 1 if isinstance(expression, sympy.Max) else -1
         first, *others = (ops.multiply(sense, _freeze(a, symbols)) for a in expression.args)
         for other in others:
             first = ops.maximum(first, other)
         return ops.multiply(sense, first)
+    names = ", ".join(sorted(f.__name__ for f in FUNCTIONS))
     raise GraphError(
         f"{expression.func.__name__} in {expression} is not available in an equation; "
-        f"available: {', '.join(sorted(f.__name__ for f in _FUNCTIONS))}, powers and Max, Min"
+        f"available: {names}, powers, Max, Min and Piecewise"
+    )
+
+
+def _choice(expression: sympy.Piecewise, symbols: Mapping[Any, Node]) -> Operand:
+    """The value of the first condition that holds, NaN where none does."""
+    chosen: Operand = float("nan")
+    for value, condition in reversed(expression.args):  # type: ignore[misc]
+        branch = _freeze(value, symbols)
+        chosen = (
+            branch
+            if condition == sympy.true
+            else ops.where(mask(condition, symbols), branch, chosen)
+        )
+    return chosen
+
+
+def mask(condition: Any, symbols: Mapping[Any, Node]) -> Operand:
+    """A relation, or relations joined by And, Or and Not, as a number that is 0 where it is false.
+
+    Raises GraphError for other conditions.
+    """
+    if condition in (sympy.true, sympy.false):
+        return float(condition == sympy.true)
+    if condition.func in RELATIONS:
+        return RELATIONS[condition.func](*(_freeze(a, symbols) for a in condition.args))
+    if isinstance(condition, sympy.Ne):
+        return ops.equal(ops.equal(*(_freeze(a, symbols) for a in condition.args)), 0.0)
+    if isinstance(condition, sympy.And | sympy.Or | sympy.Not):
+        first, *others = (mask(c, symbols) for c in sympy.ordered(condition.args))
+        if isinstance(condition, sympy.Not):
+            return ops.equal(first, 0.0)
+        for other in others:
+            first = (
+                ops.multiply(first, other) if condition.func == sympy.And else ops.add(first, other)
+            )
+        return first
+    plain = condition.to_nnf() if isinstance(condition, JOINED) else condition
+    if plain != condition:
+        return mask(plain, symbols)
+    raise GraphError(
+        f"the condition {condition} is not available in an equation; write it with <, <=, >, >=, "
+        "Eq, Ne, And, Or and Not"
     )
 
 

@@ -148,6 +148,11 @@ def sign(x: Value) -> Node:
     return _elementwise("sign", x)
 
 
+def floor(x: Value) -> Node:
+    """The largest whole number that is not above x; its derivative is taken as 0."""
+    return _elementwise("floor", x)
+
+
 def stop_gradient(x: Value) -> Node:
     """x itself, with all derivatives zero.
 
@@ -331,7 +336,7 @@ __all__ = [
     "Literal", "Value", "absolute", "add", "align", "apply", "arctan", "as_node", "at_points",
     "blocks", "broadcast_shape", "clip", "coefficient", "collect", "column", "concatenate",
     "constant", "contract", "cos", "cosh", "cut", "divide", "dot", "equal", "erf", "exp", "expm1",
-    "gelu", "greater", "greater_equal", "index", "input_points", "is_ones", "is_zeros",
+    "floor", "gelu", "greater", "greater_equal", "index", "input_points", "is_ones", "is_zeros",
     "join_blocks", "less", "less_equal", "log", "log1p", "logsumexp", "matmul", "max_entries",
     "maximum", "mean", "mean_points", "minimum", "mish", "multiply", "norm", "number_of", "ones",
     "outer", "part", "power", "relu", "reshape", "scale", "sigmoid", "sign", "sin", "single",

@@ -43,7 +43,7 @@ ROUNDING = 1e-12
 POINTS = 64  # at which data are compared
 ROUGH = (
     *(sympy.Abs, sympy.sign, sympy.Max, sympy.Min, sympy.Heaviside, sympy.Piecewise),
-    *(sympy.floor, sympy.ceiling),
+    *(sympy.floor, sympy.ceiling, sympy.Mod, sympy.atan2, sympy.acot),
 )
 
 Reasons = dict[str, str]

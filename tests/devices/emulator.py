@@ -32,6 +32,7 @@ FUNCTIONS = {
     "power": np.power,
     "absolute": np.abs,
     "sign": np.sign,
+    "floor": np.floor,
     "single": lambda x: np.float64(np.float32(x)),
     "where": lambda condition, x, y: np.where(condition != 0, x, y),
     "less": lambda x, y: np.where(x < y, 1.0, 0.0),

@@ -29,6 +29,7 @@ EXACT = {
     "power": lambda x: x ** mp.mpf(2.75),
     "absolute": abs,
     "sign": mp.sign,
+    "floor": mp.floor,
     "single": lambda x: mp.mpf(float(np.float32(float(x)))),
     "less": lambda x: mp.mpf(x < 0.5),
     "less_equal": lambda x: mp.mpf(x <= 0.5),
@@ -87,7 +88,7 @@ PLACES = {
     "arctan": np.concatenate([np.linspace(-9, 9, 1401), near, 1 / small, -1 / small]),
     "power": positive[np.abs(np.log10(positive)) < 13],
     "single": np.concatenate([near, turns, 10.0 ** np.arange(-46, 38.0)]),
-    **dict.fromkeys(("absolute", "sign", "less", "less_equal", "equal", "where"), steps),
+    **dict.fromkeys(("absolute", "sign", "floor", "less", "less_equal", "equal", "where"), steps),
 }
 
 

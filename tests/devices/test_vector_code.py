@@ -29,7 +29,18 @@ SCALAR = {
 CALL = {"aarch64": r"\sbl\s+(\S+)", "x86-64": r"\scallq?\s+(\S+)"}
 ARITY = {"where": 3, "less": 2, "less_equal": 2, "equal": 2, "power": 2}
 RARE = {"sin", "cos", "log", "log1p"}  # with a branch to the C library
-PLAIN = {"absolute", "sqrt", "sign", "single", "where", "less", "less_equal", "equal", "power"}
+PLAIN = {
+    "absolute",
+    "sqrt",
+    "sign",
+    "floor",
+    "single",
+    "where",
+    "less",
+    "less_equal",
+    "equal",
+    "power",
+}
 
 
 def assembly(name, target, precision):

@@ -111,6 +111,9 @@ OPERATIONS: dict[str, Operation] = {
     "softplus": Operation(1, ops.softplus, _softplus),
     "absolute": Operation(1, ops.absolute, abs, lambda x: _apart(x, 0)),
     "sign": Operation(1, lambda x: ops.sign(x) * x, abs, lambda x: _apart(x, 0)),
+    "floor": Operation(
+        1, lambda x: ops.floor(x) * x, lambda x: mp.floor(x) * x, lambda x: _apart(x, round(x))
+    ),
     "power": Operation(
         1, lambda x, p: x**p, lambda x, p: x ** mpf(p), lambda x, p: x > 0.3,
         (-2.5, -2, -1, -0.5, 0.5, 1.5, 2, 3, 5),

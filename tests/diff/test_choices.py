@@ -183,6 +183,7 @@ def test_what_is_not_chosen_has_no_influence(name):
 POINTS = {
     "absolute": (ops.absolute, [-2, 0, 3], [2, 0, 3], [-1, 0, 1], 0),
     "sign": (ops.sign, [-2, 0, 3], [-1, 0, 1], 0, 0),
+    "floor": (ops.floor, [-2, -0.5, 0, 2.75], [-2, -1, 0, 2], 0, 0),
     "relu": (ops.relu, [-2, 0, 3], [0, 0, 3], [0, 0, 1], 0),
     "comparison": (lambda x: (x < 1) + 2 * (x <= 1) + 4 * ops.equal(x, 1),
                    [0, 1, 2], [3, 6, 0], 0, 0),

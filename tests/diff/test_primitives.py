@@ -33,6 +33,7 @@ ROWS = {
     "power": (lambda x: ops.power(x, 2.5), lambda x: x ** mp.mpf(2.5)),
     "absolute": (ops.absolute, abs),
     "sign": (ops.sign, mp.sign),
+    "floor": (ops.floor, mp.floor),
 }
 POWERS = {
     f"power {e:g}": (lambda x, e=e: ops.power(x, e), lambda x, e=e: x ** mp.mpf(e))
@@ -150,7 +151,7 @@ def test_the_planner_gives_the_univariate_algebra():
 
 def test_every_elementwise_row_is_tested():
     rows = {name for name, row in PRIMITIVES.items() if row.kind == "elementwise"}
-    assert {*rows, "sign"} == set(ROWS)
+    assert {*rows, "sign", "floor"} == set(ROWS)
 
 
 # --- transposes: for every operation, w . (J v) = (J^T w) . v -----------------------------------

@@ -25,6 +25,11 @@ def sign(tracer: Tracer, x: Value) -> Value:
 
 
 @elementary()
+def floor(tracer: Tracer, x: Value) -> Value:
+    return tracer.intrinsic("llvm.floor", x)
+
+
+@elementary()
 def single(tracer: Tracer, x: Value) -> Value:
     return x.rounded_to_single()
 
