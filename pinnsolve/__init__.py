@@ -48,6 +48,7 @@ from pinnsolve.optim import (
     StrongWolfe,
     WarmUp,
 )
+from pinnsolve.pde import equations
 from pinnsolve.pde.boundary import on_boundary
 from pinnsolve.pde.coordinates import coordinates
 from pinnsolve.pde.fields import field, fields
@@ -134,6 +135,7 @@ __all__ = [
     "diff",
     "divergence",
     "ensemble",
+    "equations",
     "export",
     "field",
     "fields",

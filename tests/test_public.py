@@ -10,7 +10,7 @@ import pinnsolve as ps
 
 NAMES = [
     (module, name)
-    for module in (ps, ps.diff, ps.nets, ps.ops)
+    for module in (ps, ps.diff, ps.equations, ps.nets, ps.ops)
     for name in module.__all__
     if not isinstance(getattr(module, name), ModuleType)
 ]
@@ -27,7 +27,7 @@ def test_public_names_have_documentation_with_an_example(module, name):
     assert vars(home).get(value.__name__) is value, f"no doctest run finds {name}"
 
 
-@pytest.mark.parametrize("module", [ps, ps.diff, ps.nets, ps.ops])
+@pytest.mark.parametrize("module", [ps, ps.diff, ps.equations, ps.nets, ps.ops])
 def test_listed_names_exist_once(module):
     assert len(module.__all__) == len(set(module.__all__))
     assert all(hasattr(module, name) for name in module.__all__)

@@ -23,5 +23,6 @@ CODES: dict[str, str] = {
     "PS-E020": "nothing determines an unknown number",
     "PS-E021": "a condition cannot hold exactly, as is required",
     "PS-E022": "observations that cannot be used",
+    "PS-E060": "a ready-made equation does not fit its fields",
     "PS-W001": "two conditions disagree where their places meet",
 }
