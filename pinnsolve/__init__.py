@@ -55,6 +55,7 @@ from pinnsolve.pde.fields import field, fields
 from pinnsolve.pde.observations import observations
 from pinnsolve.pde.operators import at, divergence, gradient, laplace, pin
 from pinnsolve.pde.problem import Problem
+from pinnsolve.pde.readers import read_observations
 from pinnsolve.pde.unknowns import unknown
 from pinnsolve.points import Points
 from pinnsolve.solution import Solution
@@ -148,6 +149,7 @@ __all__ = [
     "on_boundary",
     "ops",
     "pin",
+    "read_observations",
     "solve",
     "unknown",
 ]

@@ -54,7 +54,12 @@ CONFINED = {
     "sympy": ("pinnsolve.pde", "pinnsolve.diff.freeze", "pinnsolve.diff.plan", "problems"),
     "matplotlib": ("pinnsolve.plot",),
     "rich": ("pinnsolve.progress",),
-    "h5py": ("pinnsolve.solution_file", "pinnsolve.function_file", "pinnsolve.nets.checkpoint"),
+    "h5py": (
+        "pinnsolve.solution_file",
+        "pinnsolve.function_file",
+        "pinnsolve.nets.checkpoint",
+        "pinnsolve.pde.readers",
+    ),
 }
 
 

@@ -21,6 +21,43 @@ Array = NDArray[np.float64]
 SHOWN = 5  # rows that a message names
 
 
+@dataclass(frozen=True, eq=False)
+class Origin:
+    """What the rows of observations are called where they come from.
+
+    Attributes:
+        source: a file or what else was read; empty for arrays.
+        lines: number of each row as an editor of the file shows it, (n,), if it is a text.
+        shape: of values on a grid, whose rows are numbered in its order.
+
+    >>> Origin("tank.csv", np.array([2, 3, 5])).rows(np.array([False, True, True]))
+    'lines 3, 5 of tank.csv'
+    """
+
+    source: str = ""
+    lines: NDArray[np.int64] | None = None
+    shape: tuple[int, ...] = ()
+
+    def rows(self, chosen: NDArray[np.bool_]) -> str:
+        """The chosen ones of all rows (n,), in words."""
+        found = np.flatnonzero(chosen)
+        more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
+        word = f"{'row' if self.lines is None else 'line'}{'s' * (len(found) > 1)}"
+        names = ", ".join(map(self._name, found[:SHOWN]))
+        of = f" of {self.source}" * bool(self.source)
+        return f"{word} {names}{more}{of}" + " (from 0)" * (self.lines is None)
+
+    def _name(self, row: int) -> str:
+        if self.lines is not None:
+            return str(self.lines[row])
+        if len(self.shape) > 1:
+            return str(tuple(map(int, np.unravel_index(row, self.shape))))
+        return str(row)
+
+
+ARRAYS = Origin()
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Observations:
     """Measured values at n points; make them with `observations`.
@@ -31,6 +68,7 @@ class Observations:
         points: (n, d).
         values: (n, m).
         noise: standard deviation of each value, (n, m), or None.
+        origin: what their rows are called.
     """
 
     expressions: tuple[sympy.Expr, ...]
@@ -38,6 +76,7 @@ class Observations:
     points: Array
     values: Array
     noise: Array | None
+    origin: Origin = ARRAYS
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -98,7 +137,8 @@ def observations(
         values: what is measured, such as u, u.dx or u**2 + v**2 -> its values (n,).
         at: each coordinate of the problem -> the places (n,); a number for all.
         noise: standard deviation of the values: a number or an array (n,) for all that is measured,
-            or a mapping as `values`. Only ratios matter for the fit: accurate values count more.
+            or a mapping as `values`. Accurate values count more; where no number has a prior, only
+            the ratios matter.
 
     Raises:
         ProblemError: nothing is measured, a number is not finite (with the rows), arrays differ in
@@ -115,6 +155,13 @@ def observations(
     >>> round(solution.parameters["k"].value, 4)
     0.5
     """
+    return observed(values, at, noise, ARRAYS)
+
+
+def observed(
+    values: Mapping[Any, Any], at: Mapping[Coordinate, Any], noise: Any, origin: Origin
+) -> Observations:
+    """`observations` whose rows have names of their own."""
     expressions = tuple(_expression(e, values) for e in values)
     shown = f"observations of {', '.join(map(text, expressions))}"
     rows = max((np.size(v) for v in values.values()), default=0)
@@ -129,14 +176,16 @@ def observations(
         f"the values of {text(e)}": v for e, v in zip(expressions, values.values(), strict=True)
     }
     places = {f"the places along {c}": v for c, v in at.items()}
-    table = {name: _column(v, name, rows, shown) for name, v in {**places, **given}.items()}
+    told = (rows, shown, origin)
+    table = {name: _column(v, name, *told) for name, v in {**places, **given}.items()}
     columns = list(table.values())
     return Observations(
         expressions,
         tuple(at),
         np.column_stack(columns[: len(at)]),
         np.column_stack(columns[len(at) :]),
-        _noise(noise, expressions, rows, shown),
+        _noise(noise, expressions, *told),
+        origin,
     )
 
 
@@ -154,7 +203,9 @@ def _expression(measured: Any, values: Mapping[Any, Any]) -> sympy.Expr:
     return expression
 
 
-def _noise(noise: Any, expressions: Sequence[Any], rows: int, shown: str) -> Array | None:
+def _noise(
+    noise: Any, expressions: Sequence[Any], rows: int, shown: str, origin: Origin
+) -> Array | None:
     if noise is None:
         return None
     by_name = noise if isinstance(noise, Mapping) else dict.fromkeys(expressions, noise)
@@ -162,18 +213,20 @@ def _noise(noise: Any, expressions: Sequence[Any], rows: int, shown: str) -> Arr
     if missing or len(by_name) > len(expressions):
         what = f"no noise is given for {text(missing[0])}" if missing else "noise is given for more"
         raise _refusal(what, shown, "give the noise of each expression that is measured")
-    columns = [_column(by_name[e], f"the noise of {text(e)}", rows, shown) for e in expressions]
+    columns = [
+        _column(by_name[e], f"the noise of {text(e)}", rows, shown, origin) for e in expressions
+    ]
     for expression, column in zip(expressions, columns, strict=True):
         if not (column > 0).all():
             raise _refusal(
-                f"the noise of {text(expression)} is not positive in {_rows(~(column > 0))}",
+                f"the noise of {text(expression)} is not positive in {origin.rows(~(column > 0))}",
                 shown,
                 "give standard deviations, or leave noise out where it is not known",
             )
     return np.column_stack(columns)
 
 
-def _column(given: Any, name: str, rows: int, shown: str) -> Array:
+def _column(given: Any, name: str, rows: int, shown: str, origin: Origin) -> Array:
     try:
         column = np.asarray(given)
         if np.iscomplexobj(column):
@@ -191,9 +244,12 @@ def _column(given: Any, name: str, rows: int, shown: str) -> Array:
         )
     if not np.isfinite(column).all():
         raise _refusal(
-            f"{name} are not finite in {_rows(~np.isfinite(column))}",
+            f"{name} are not finite in {origin.rows(~np.isfinite(column))}",
             shown,
-            "leave these rows out: values[keep], places[keep] with keep = numpy.isfinite(values)",
+            "leave these rows out"
+            if origin.source
+            else "leave these rows out: values[keep], places[keep] with keep = "
+            "numpy.isfinite(values)",
         )
     return column
 
@@ -221,16 +277,11 @@ def check_inside(
         outside = (column < low) | (column > high)
         if outside.any():
             raise _refusal(
-                f"places along {c} are outside {low:g} <= {c} <= {high:g} in {_rows(outside)}",
+                f"places along {c} are outside {low:g} <= {c} <= {high:g} "
+                f"in {given.origin.rows(outside)}",
                 str(given),
                 f"leave these rows out, or change the interval of {c} in the domain",
             )
-
-
-def _rows(chosen: NDArray[np.bool_]) -> str:
-    rows = np.flatnonzero(chosen)
-    more = f" and {len(rows) - SHOWN} more" if len(rows) > SHOWN else ""
-    return f"row{'s' * (len(rows) > 1)} {', '.join(map(str, rows[:SHOWN]))}{more} (from 0)"
 
 
 def _refusal(what: str, shown: str, fix: str) -> ProblemError:
