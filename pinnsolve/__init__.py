@@ -7,6 +7,7 @@ from pinnsolve.continuation import continuation
 from pinnsolve.draws import R3, RAD, RAR, Sobol, Uniform
 from pinnsolve.ensemble import ensemble
 from pinnsolve.exporting import export
+from pinnsolve.geometry import Circle, Disk, Rectangle
 from pinnsolve.loading import load
 from pinnsolve.nets import MLP, SIREN
 from pinnsolve.optim import (
@@ -100,9 +101,11 @@ __all__ = [
     "Cholesky",
     "CholeskyOrQR",
     "CholeskyOrSVD",
+    "Circle",
     "Constant",
     "Cosine",
     "DiagonalPreconditioner",
+    "Disk",
     "EnergyNaturalGradient",
     "Ensemble",
     "Exponential",
@@ -121,6 +124,7 @@ __all__ = [
     "Points",
     "Problem",
     "RBAWeights",
+    "Rectangle",
     "Relaxation",
     "SSBroyden",
     "SelfAdaptiveWeights",

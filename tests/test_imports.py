@@ -16,6 +16,7 @@ ROWS = (
     {"errors"},
     {"options", "history"},
     {"cache"},
+    {"geometry"},
     {"pde"},
     {"diff"},
     {"nets", "devices", "ops"},
@@ -51,7 +52,13 @@ CONFINED = {
     "llvmlite": ("pinnsolve.devices.cpu",),
     "mindspore": ("pinnsolve.devices.ascend",),
     "mpi4py": ("pinnsolve.devices.communication",),
-    "sympy": ("pinnsolve.pde", "pinnsolve.diff.freeze", "pinnsolve.diff.plan", "problems"),
+    "sympy": (
+        "pinnsolve.geometry",
+        "pinnsolve.pde",
+        "pinnsolve.diff.freeze",
+        "pinnsolve.diff.plan",
+        "problems",
+    ),
     "matplotlib": ("pinnsolve.plot",),
     "rich": ("pinnsolve.progress",),
     "h5py": (

@@ -23,6 +23,12 @@ CODES: dict[str, str] = {
     "PS-E020": "nothing determines an unknown number",
     "PS-E021": "a condition cannot hold exactly, as is required",
     "PS-E022": "observations that cannot be used",
+    "PS-E040": "a number of a shape is wrong",
+    "PS-E041": "a set operation leaves nothing",
+    "PS-E042": "a boundary has no part of this name",
+    "PS-E043": "shapes or parts that do not fit together",
+    "PS-E044": "no point is found in a region",
+    "PS-E045": "a shape depends on a parameter of which no value is known",
     "PS-E060": "a ready-made equation does not fit its fields",
     "PS-W001": "two conditions disagree where their places meet",
 }

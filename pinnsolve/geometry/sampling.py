@@ -1,0 +1,113 @@
+"""Points of shapes and parts: exact counts by bounded rejection, and measures.
+
+Invariant: draws are deterministic functions of their stream of unit numbers; no call runs for ever,
+whatever the region.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pinnsolve.errors import ProblemError
+from pinnsolve.geometry.numbers import Array, At, parameter_values
+
+if TYPE_CHECKING:
+    from pinnsolve.geometry.part import Part
+    from pinnsolve.geometry.shape import AbstractShape
+
+LEAST = 1e-6  # share of candidates that is never found to be too small
+BATCH = 2**16
+MEASURED = 2**18
+
+
+def in_box(bounds: tuple[tuple[float, float], ...], unit: Array) -> Array:
+    """Points of a box, (n, d), from numbers between 0 and 1."""
+    low, high = np.array(bounds).T
+    return low + (high - low) * unit
+
+
+def rejected(shape: AbstractShape, points: Array, at: At) -> Array:
+    """Points with nan for those that are not in a shape; some may be nan already."""
+    rows = np.flatnonzero(~np.isnan(points[:, 0]))
+    here = None if at is None else {s: np.asarray(v)[rows] for s, v in at.items()}
+    outside = rows[~shape.contains(points[rows], here)]
+    points[outside] = np.nan
+    return points
+
+
+def sample(
+    region: AbstractShape | Part, count: int, stream: Callable[[int], Array], at: At = None
+) -> Array:
+    """Exactly `count` points of a shape or part.
+
+    Args:
+        region: a shape or a part without parameters, or with `at` giving one value for each.
+        count: how many points.
+        stream: n -> the next n rows of numbers between 0 and 1, (n, d).
+        at: one value for each parameter.
+
+    Returns:
+        (count, d).
+
+    Raises:
+        ProblemError: the region is empty, or so small that none of a million candidates is in it.
+    """
+    found: list[Array] = []
+    have = tried = 0
+    size = count
+    while have < count:
+        unit = stream(size)
+        values = None if at is None else {s: np.full(size, v, float) for s, v in at.items()}
+        points = region.draw(unit, values)
+        points = points[~np.isnan(points[:, 0])]
+        found.append(points)
+        have, tried = have + len(points), tried + size
+        if have < LEAST * tried and tried >= 1 / LEAST:
+            raise ProblemError(
+                "PS-E044",
+                f"no point was found in the region, by {tried} candidates",
+                region,
+                "check the places and sizes of the shapes",
+            )
+        share = max(have, 1) / tried
+        size = int(min(BATCH, 1.1 * (count - have) / share + 16))
+    return np.concatenate(found)[:count]
+
+
+def sobol_stream(dimension: int, seed: int) -> Callable[[int], Array]:
+    """A stream of scrambled Sobol points for `sample`."""
+    from scipy.stats import qmc  # takes 0.7 s to import, which a loaded solution does not need
+
+    sobol = qmc.Sobol(dimension, rng=np.random.default_rng(seed))
+    pending = np.empty((0, dimension))
+
+    def next_rows(count: int) -> Array:
+        nonlocal pending
+        while len(pending) < count:
+            pending = np.concatenate([pending, sobol.random_base2(_power(count - len(pending)))])
+        rows, pending = pending[:count], pending[count:]
+        return rows
+
+    return next_rows
+
+
+def _power(count: int) -> int:
+    return max(0, (count - 1).bit_length())
+
+
+def measured(region: AbstractShape | Part) -> float:
+    """Length, area or volume, by the share of Sobol candidates that `draw` keeps."""
+    unit = sobol_stream(region.dimension, 0)(MEASURED)
+    kept = ~np.isnan(region.draw(unit)[:, 0])
+    return float(region.reach()) * float(kept.mean())
+
+
+def is_empty(shape: AbstractShape) -> bool:
+    """Whether no point of a shape is found."""
+    count = BATCH
+    at = parameter_values(shape.symbols, count)
+    unit = np.random.default_rng(0).random((count, shape.dimension))
+    return bool(np.isnan(shape.draw(unit, at)[:, 0]).all())

@@ -1,0 +1,198 @@
+"""Set operations: union, difference and intersection of shapes.
+
+Invariant: an operation keeps the pieces of both shapes with their names; signed distances are
+combined by min and max. A result without points is an error.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, final
+
+import numpy as np
+import sympy
+
+from pinnsolve.errors import ProblemError
+from pinnsolve.geometry.numbers import Array, At
+from pinnsolve.geometry.piece import AbstractPiece
+from pinnsolve.geometry.sampling import in_box, is_empty, rejected
+from pinnsolve.geometry.shape import AbstractShape
+
+
+@dataclass(frozen=True, repr=False)
+class AbstractPair(AbstractShape):
+    """Two shapes combined.
+
+    Attributes:
+        first, second: the shapes.
+    """
+
+    first: AbstractShape
+    second: AbstractShape
+    sign: ClassVar[str]
+
+    def __repr__(self) -> str:
+        second = repr(self.second)
+        return f"{self.first!r} {self.sign} " + (
+            f"({second})" if isinstance(self.second, AbstractPair) else second
+        )
+
+    @property
+    def dimension(self) -> int:
+        return self.first.dimension
+
+    @property
+    def extent(self) -> float:
+        return min(self.first.extent, self.second.extent)
+
+    @property
+    def symbols(self) -> frozenset[Any]:
+        return self.first.symbols | self.second.symbols
+
+    @property
+    def pieces(self) -> tuple[AbstractPiece, ...]:
+        return (*self.first.pieces, *self.second.pieces)
+
+    def draw(self, unit: Array, at: At = None) -> Array:
+        return rejected(self, self._source.draw(unit, at), at)
+
+    def reach(self, at: At = None) -> Any:
+        return self._source.reach(at)
+
+    @property
+    def _source(self) -> AbstractShape:
+        """The shape that points are drawn from."""
+        return self.first
+
+    @property
+    @abstractmethod
+    def bounds(self) -> tuple[tuple[float, float], ...]: ...
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class Union(AbstractPair):
+    """What is in one of two shapes or in both, and their common boundary."""
+
+    sign = "|"
+
+    @property
+    def bounds(self) -> tuple[tuple[float, float], ...]:
+        pairs = zip(self.first.bounds, self.second.bounds, strict=True)
+        return tuple((min(a[0], b[0]), max(a[1], b[1])) for a, b in pairs)
+
+    def distance(self, points: Array, at: At = None) -> Array:
+        return np.minimum(self.first.distance(points, at), self.second.distance(points, at))
+
+    def draw(self, unit: Array, at: At = None) -> Array:
+        return rejected(self, in_box(self.bounds, unit), at)
+
+    def reach(self, at: At = None) -> Any:
+        return math.prod(high - low for low, high in self.bounds)
+
+    def implicit(self, x: Sequence[Any]) -> sympy.Expr:
+        a, b = self.first.implicit(x), self.second.implicit(x)
+        return a + b + sympy.sqrt(a**2 + b**2)
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class Intersection(AbstractPair):
+    """What is in both of two shapes."""
+
+    sign = "&"
+
+    @property
+    def bounds(self) -> tuple[tuple[float, float], ...]:
+        pairs = zip(self.first.bounds, self.second.bounds, strict=True)
+        return tuple((max(a[0], b[0]), min(a[1], b[1])) for a, b in pairs)
+
+    def distance(self, points: Array, at: At = None) -> Array:
+        return np.maximum(self.first.distance(points, at), self.second.distance(points, at))
+
+    @property
+    def _source(self) -> AbstractShape:
+        if self.first.symbols or self.second.symbols:
+            return self.first
+        return min(self.first, self.second, key=lambda shape: shape.measure)
+
+    def implicit(self, x: Sequence[Any]) -> sympy.Expr:
+        a, b = self.first.implicit(x), self.second.implicit(x)
+        return a + b - sympy.sqrt(a**2 + b**2)
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class Difference(AbstractPair):
+    """What is in the first shape and not in the second."""
+
+    sign = "-"
+
+    @property
+    def bounds(self) -> tuple[tuple[float, float], ...]:
+        return self.first.bounds
+
+    def distance(self, points: Array, at: At = None) -> Array:
+        return np.maximum(self.first.distance(points, at), -self.second.distance(points, at))
+
+    def implicit(self, x: Sequence[Any]) -> sympy.Expr:
+        a, b = self.first.implicit(x), -self.second.implicit(x)
+        return a + b - sympy.sqrt(a**2 + b**2)
+
+
+def union(first: AbstractShape, second: AbstractShape) -> AbstractShape:
+    """What is in one of two shapes or in both.
+
+    Raises:
+        ProblemError: not shapes of one dimension.
+    """
+    return Union(*_checked(first, second, "|"))
+
+
+def intersection(first: AbstractShape, second: AbstractShape) -> AbstractShape:
+    """What is in both of two shapes.
+
+    Raises:
+        ProblemError: not shapes of one dimension, or nothing is left.
+    """
+    result = Intersection(*_checked(first, second, "&"))
+    if any(low >= high for low, high in result.bounds) or is_empty(result):
+        raise _nothing(result, "the shapes have no interior point in common")
+    return result
+
+
+def difference(first: AbstractShape, second: AbstractShape) -> AbstractShape:
+    """What is in the first shape and not in the second.
+
+    Raises:
+        ProblemError: not shapes of one dimension, or nothing is left.
+    """
+    result = Difference(*_checked(first, second, "-"))
+    if is_empty(result):
+        raise _nothing(result, "the second shape covers the first, so nothing is left")
+    return result
+
+
+def _nothing(result: AbstractPair, message: str) -> ProblemError:
+    return ProblemError("PS-E041", message, result, "check the places and sizes of both")
+
+
+def _checked(first: Any, second: Any, sign: str) -> tuple[AbstractShape, AbstractShape]:
+    if not isinstance(second, AbstractShape):
+        raise ProblemError(
+            "PS-E043",
+            f"{type(second).__name__} is not a shape",
+            f"{first!r} {sign} {second!r}",
+            "combine shapes with shapes",
+        )
+    if first.dimension != second.dimension:
+        raise ProblemError(
+            "PS-E043",
+            f"a shape in {first.dimension} and one in {second.dimension} dimensions",
+            f"{first!r} {sign} {second!r}",
+            "combine shapes of the same dimension",
+        )
+    return first, second

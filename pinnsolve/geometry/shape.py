@@ -1,0 +1,174 @@
+"""What a shape is: an open set with a named boundary, from which points are drawn.
+
+Invariant: shapes are frozen, hashable plain data. A shape is its signed distance (which need not be
+exact) together with the pieces that its boundary is made of; all that concerns parts and normals
+follows from the two, whatever operations made the shape.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from functools import cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import sympy
+
+from pinnsolve.errors import ProblemError
+from pinnsolve.geometry.normal import Normal
+from pinnsolve.geometry.numbers import Array, At, Flags
+from pinnsolve.geometry.piece import AbstractPiece
+
+if TYPE_CHECKING:
+    from pinnsolve.geometry.part import Part
+
+THIN = 1e-6  # of the extent: what is thinner is not told from nothing
+
+
+class UnknownPart(ProblemError, AttributeError):
+    """A name that no part of the boundary has."""
+
+
+class AbstractShape(ABC):
+    """An open set of points: the domain of a problem, or a part of it.
+
+    Attributes:
+        left, ...: the named parts of the boundary.
+    """
+
+    @property
+    @abstractmethod
+    def dimension(self) -> int:
+        """The number of coordinates d."""
+
+    @property
+    @abstractmethod
+    def bounds(self) -> tuple[tuple[float, float], ...]:
+        """The least box that is known to contain the shape, whatever its parameters."""
+
+    @property
+    @abstractmethod
+    def extent(self) -> float:
+        """The least width of the primitives that the shape is made of."""
+
+    @property
+    @abstractmethod
+    def symbols(self) -> frozenset[Any]:
+        """The parameters that the shape depends on."""
+
+    @property
+    @abstractmethod
+    def pieces(self) -> tuple[AbstractPiece, ...]:
+        """All that may belong to the boundary, of which a part may be hidden."""
+
+    @abstractmethod
+    def distance(self, points: Array, at: At = None) -> Array:
+        """Signed distance from the boundary, negative inside.
+
+        Args:
+            points: (n, d).
+            at: values of the parameters that the shape depends on, (n,) each.
+
+        Returns:
+            (n,). Exact for primitives, unions outside, intersections and differences inside;
+            elsewhere of the right sign and not larger than the distance.
+        """
+
+    @abstractmethod
+    def draw(self, unit: Array, at: At = None) -> Array:
+        """Points of the shape from numbers between 0 and 1; uniform from uniform.
+
+        Args:
+            unit: (n, d).
+            at: values of the parameters that the shape depends on, (n,) each.
+
+        Returns:
+            (n, d); rows of nan where a point was rejected.
+        """
+
+    @abstractmethod
+    def reach(self, at: At = None) -> Any:
+        """The measure of the set of which `draw` keeps the points that are inside, a float or (n,);
+        that of the shape itself where none is ever rejected."""
+
+    @abstractmethod
+    def implicit(self, x: Sequence[Any]) -> sympy.Expr:
+        """An expression in the coordinates that is 0 on the boundary and positive inside.
+
+        It is smooth inside, and its gradient on the boundary is the inward normal but at corners.
+        """
+
+    def contains(self, points: Any, at: At = None) -> Flags:
+        """Which points (n, d) are inside, (n,); those on the boundary are not."""
+        return self.distance(np.asarray(points, float), at) < 0
+
+    @cached_property
+    def tolerance(self) -> float:
+        """How far from a surface the two sides of it are looked at."""
+        largest = float(np.abs(self.bounds).max())
+        return max(THIN * self.extent, 64 * float(np.spacing(largest)))
+
+    @cached_property
+    def parts(self) -> Mapping[str, Part]:
+        """The named parts of the boundary, without those that an operation removed."""
+        from pinnsolve.geometry.part import present_names
+
+        return MappingProxyType({name: self._part((name,)) for name in present_names(self)})
+
+    def _part(self, names: tuple[str, ...]) -> Part:
+        from pinnsolve.geometry.part import Part
+
+        return Part(self, names)
+
+    @property
+    def boundary(self) -> Part:
+        """The whole boundary."""
+        return self._part(tuple(self.parts))
+
+    @property
+    def normal(self) -> tuple[Normal, ...]:
+        """The components of the outward unit normal, for conditions on the boundary."""
+        return tuple(Normal(axis) for axis in range(self.dimension))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {f.name: getattr(self, f.name) for f in fields(cast(Any, self))}
+
+    def __getattr__(self, name: str) -> Part:
+        if name.startswith("_") or name == "parts":
+            raise AttributeError(name)
+        if name in self.parts:
+            return self.parts[name]
+        raise UnknownPart(
+            "PS-E042",
+            f"the boundary has no part {name!r}",
+            f"{self!r}.{name}",
+            f"it has {', '.join(sorted(self.parts))}",
+        )
+
+    @cached_property
+    def measure(self) -> float:
+        """Length, area or volume."""
+        from pinnsolve.geometry.sampling import measured
+
+        return measured(self)
+
+    def __or__(self, other: AbstractShape) -> AbstractShape:
+        from pinnsolve.geometry.sets import union
+
+        return union(self, other)
+
+    def __add__(self, other: AbstractShape) -> AbstractShape:
+        return self | other
+
+    def __and__(self, other: AbstractShape) -> AbstractShape:
+        from pinnsolve.geometry.sets import intersection
+
+        return intersection(self, other)
+
+    def __sub__(self, other: AbstractShape) -> AbstractShape:
+        from pinnsolve.geometry.sets import difference
+
+        return difference(self, other)
