@@ -1,6 +1,5 @@
 """Do conditions agree with each other: on one part, and where two parts meet?"""
 
-import warnings
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import combinations
@@ -10,7 +9,7 @@ import numpy as np
 import sympy
 from numpy.typing import NDArray
 
-from pinnsolve.errors import ProblemError, ProblemWarning
+from pinnsolve.errors import ProblemError
 from pinnsolve.pde.conditions import Condition, Interval
 from pinnsolve.pde.coordinates import Coordinate
 from pinnsolve.pde.jets import Jet, Site
@@ -38,21 +37,19 @@ def check_contradictions(conditions: Sequence[Condition], domain: Domain) -> Non
             )
 
 
-def warn_where_parts_meet(conditions: Sequence[Condition], domain: Domain) -> None:
-    """Warn of two values of a field where two parts meet, as at the corners of a driven lid.
-
-    Warns:
-        ProblemWarning: with the place and the two values.
-    """
-    for one, two, jet, found in _disagreements(conditions, domain):
-        if one.part != two.part and not any(jet.orders):
-            message = ProblemError(
-                "PS-W001",
-                f"two conditions on {jet.field} disagree where they meet: {found}",
-                f"{one.source}  and  {two.source}",
-                "make them equal there, or expect a loss of accuracy near that place",
-            )
-            warnings.warn(str(message), ProblemWarning, stacklevel=5)  # the line of Problem(...)
+def disagreements(conditions: Sequence[Condition], domain: Domain) -> list[ProblemError]:
+    """Two values of a field where two parts meet, as at the corners of a driven lid: with the place
+    and the two values, to be warned of."""
+    return [
+        ProblemError(
+            "PS-W001",
+            f"two conditions on {jet.field} disagree where they meet: {found}",
+            f"{one.source}  and  {two.source}",
+            "make them equal there, or expect a loss of accuracy near that place",
+        )
+        for one, two, jet, found in _disagreements(conditions, domain)
+        if one.part != two.part and not any(jet.orders)
+    ]
 
 
 def _disagreements(

@@ -4,16 +4,19 @@ This module reads the declaration itself (equations, symbols, domain, places); `
 counts equations and conditions. Invariant: what is well posed, or in doubt, is accepted.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import sympy
 from sympy.core.function import AppliedUndef
 
 from pinnsolve.errors import ProblemError
-from pinnsolve.pde import wellposed
+from pinnsolve.pde import agreement, wellposed
 from pinnsolve.pde.boundary import OnBoundary
+from pinnsolve.pde.check_table import CheckTable, Outcome, Row
 from pinnsolve.pde.conditions import Condition, Interval, classify, classify_observed
 from pinnsolve.pde.coordinates import Coordinate
 from pinnsolve.pde.fields import Field, is_finite_number
@@ -27,29 +30,43 @@ if TYPE_CHECKING:
 _NOT_FINITE = (sympy.nan, sympy.oo, -sympy.oo, sympy.zoo)
 
 
-def check(problem: "Problem") -> None:
-    """Refuse a problem that cannot be solved as it stands.
+@dataclass(frozen=True)
+class Stated:
+    """A problem as the checks read it."""
+
+    problem: "Problem"
+
+    @cached_property
+    def conditions(self) -> tuple[Condition, ...]:
+        """Equations and conditions, classified."""
+        p = self.problem
+        return tuple(classify(item, p.coordinates, p.intervals) for item in p.equations)
+
+    @cached_property
+    def data(self) -> tuple[Condition, ...]:
+        """What is observed, likewise."""
+        p = self.problem
+        return tuple(
+            condition
+            for given in p.observations
+            for condition in classify_observed(given, p.coordinates, p.intervals)
+        )
+
+
+def check(problem: "Problem") -> tuple[CheckTable, tuple[ProblemError, ...]]:
+    """Refuse a problem that cannot be solved as it stands; the table of what was checked, and
+    what is probably not meant, to be warned of.
 
     Raises:
         ProblemError: with the user's expression and what to change.
-
-    Warns:
-        ProblemWarning: two conditions disagree where their places meet.
     """
-    coordinates, intervals = problem.coordinates, problem.intervals
-    for item in problem.equations:
-        _check_symbols(item, coordinates, problem.fields)
-    conditions = [classify(item, coordinates, intervals) for item in problem.equations]
-    for condition in conditions:
-        _check_places(condition, coordinates, intervals)
-    data: list[Condition] = []
-    for given in problem.observations:
-        for expression in given.expressions:
-            _check_symbols(expression, coordinates, problem.fields)
-        check_inside(given, problem.domain)
-        data += classify_observed(given, coordinates, intervals)
-    wellposed.check(conditions, problem.fields, problem.domain, data)
-    wellposed.check_unknowns(conditions, problem.unknowns, problem.fields, problem.domain, data)
+    stated, rows, warned = Stated(problem), [], []
+    for code, what, function in CHECKS:
+        outcome = function(stated)
+        warned += outcome.warnings
+        where = "; ".join(w.message for w in outcome.warnings) or outcome.where
+        rows.append(Row(code, what, "warning" if outcome.warnings else outcome.verdict, where))
+    return CheckTable(tuple(rows)), tuple(warned)
 
 
 def equation(item: Any, position: int) -> sympy.Basic:
@@ -295,3 +312,106 @@ def _check_places(
 
 def _longer(first: Field, second: Field) -> Iterable[Coordinate]:
     return max(first.coordinates, second.coordinates, key=len)
+
+
+# --- the table: codes, what is asked for, and the function that refuses or says what it saw -----
+
+
+def _statements(stated: Stated) -> Outcome:
+    count = len(stated.problem.equations)
+    return Outcome(f"{count} statement{'s' * (count > 1)}")
+
+
+def _fields(stated: Stated) -> Outcome:
+    return Outcome(", ".join(text(field) for field in stated.problem.fields))
+
+
+def _domain(stated: Stated) -> Outcome:
+    return Outcome(", ".join(f"{a:g} <= {c} <= {b:g}" for c, (a, b) in stated.problem.domain))
+
+
+def _symbols(stated: Stated) -> Outcome:
+    problem = stated.problem
+    measured = [e for given in problem.observations for e in given.expressions]
+    for item in (*problem.equations, *measured):
+        _check_symbols(item, problem.coordinates, problem.fields)
+    return Outcome(", ".join(map(str, (*problem.coordinates, *problem.unknowns))))
+
+
+def _places(stated: Stated) -> Outcome:
+    for condition in stated.conditions:
+        _check_places(condition, stated.problem.coordinates, stated.problem.intervals)
+    count = sum(condition.kind != "equation" for condition in stated.conditions)
+    return Outcome(f"{count} condition{'s' * (count != 1)}", "ok" if count else "-")
+
+
+def _observed(stated: Stated) -> Outcome:
+    for given in stated.problem.observations:
+        check_inside(given, stated.problem.domain)
+    names = "; ".join(map(str, stated.problem.observations))
+    return Outcome(names, "ok" if stated.data or names else "-")
+
+
+def _repeated(stated: Stated) -> Outcome:
+    wellposed.check_repeated(stated.conditions)
+    agreement.check_contradictions(stated.conditions, stated.problem.domain)
+    return Outcome()
+
+
+def _count(stated: Stated) -> Outcome:
+    wellposed.check_count(stated.conditions, stated.problem.fields)
+    interior = sum(condition.kind == "equation" for condition in stated.conditions)
+    return Outcome(f"{interior} for {len(stated.problem.fields)}")
+
+
+def _initial(stated: Stated) -> Outcome:
+    if stated.problem.time is None:
+        return Outcome(verdict="-")
+    return _along(stated, time=True)
+
+
+def _boundary(stated: Stated) -> Outcome:
+    return _along(stated, time=False)
+
+
+def _along(stated: Stated, time: bool) -> Outcome:
+    problem = stated.problem
+    if stated.data:
+        return Outcome("observations may stand for them", "-")
+    axes = [k for k, c in enumerate(problem.coordinates) if c.is_time == time]
+    wellposed.check_sides(stated.conditions, problem.fields, problem.domain, axes)
+    return Outcome(", ".join(f"{problem.coordinates[k]}" for k in axes), "ok" if axes else "-")
+
+
+def _level(stated: Stated) -> Outcome:
+    wellposed.check_level([*stated.conditions, *stated.data], stated.problem.fields)
+    return _fields(stated)
+
+
+def _unknowns(stated: Stated) -> Outcome:
+    p = stated.problem
+    wellposed.check_unknowns(stated.conditions, p.unknowns, p.fields, p.domain, stated.data)
+    return Outcome(", ".join(map(str, p.unknowns)), "ok" if p.unknowns else "-")
+
+
+def _meetings(stated: Stated) -> Outcome:
+    found = agreement.disagreements(stated.conditions, stated.problem.domain)
+    return Outcome(warnings=tuple(found))
+
+
+# What a `Problem` is made by refuses the codes of the first rows before there is one to check.
+CHECKS: tuple[tuple[str, str, Callable[[Stated], Outcome]], ...] = (
+    ("PS-E001 PS-E002 PS-E007 PS-E017", "statements are equations of the fields", _statements),
+    ("PS-E003 PS-E016 PS-E018 PS-E019", "fields are taken as they were declared", _fields),
+    ("PS-E006 PS-E014", "every coordinate has an interval", _domain),
+    ("PS-E004", "every symbol is known", _symbols),
+    ("PS-E005 PS-E015", "conditions lie in the domain", _places),
+    ("PS-E022", "observations lie in the domain", _observed),
+    ("PS-E012 PS-E013", "no statement repeats or contradicts others", _repeated),
+    ("PS-E008", "as many equations as fields", _count),
+    ("PS-E009", "the start of an evolution is given", _initial),
+    ("PS-E010", "no side lacks a condition", _boundary),
+    ("PS-E011", "no field is free by a constant", _level),
+    ("PS-E020", "unknown numbers are determined", _unknowns),
+    ("PS-W001", "conditions agree where they meet", _meetings),
+)

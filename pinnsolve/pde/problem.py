@@ -3,6 +3,7 @@
 Invariant: a `Problem` that exists has passed `check`, so it can be solved as it stands.
 """
 
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from dataclasses import field as attribute
@@ -10,9 +11,10 @@ from typing import Any
 
 import sympy
 
-from pinnsolve.errors import ProblemError
+from pinnsolve.errors import ProblemError, ProblemWarning
 from pinnsolve.pde import check
 from pinnsolve.pde.boundary import OnBoundary
+from pinnsolve.pde.check_table import CheckTable
 from pinnsolve.pde.conditions import Interval
 from pinnsolve.pde.coordinates import Coordinate
 from pinnsolve.pde.fields import Field
@@ -40,12 +42,14 @@ class Problem:
         fields: in the order of first use.
         unknowns: numbers to be found along with the fields, in the order of first use.
         exact: expression by field name, or None.
+        checks: what was checked, see `check`.
 
     Raises:
         ProblemError: the problem cannot be solved as it stands; the message says what to change.
 
     Warns:
-        ProblemWarning: two conditions disagree where their places meet.
+        ProblemWarning: what is probably not meant, such as two conditions that disagree where
+            their places meet.
 
     >>> from pinnsolve.pde.coordinates import coordinates
     >>> from pinnsolve.pde.fields import field
@@ -63,6 +67,7 @@ class Problem:
     fields: tuple[Field, ...]
     unknowns: tuple[Unknown, ...]
     exact: dict[str, sympy.Expr] | None = attribute(hash=False)
+    checks: CheckTable = attribute(compare=False)
 
     def __init__(
         self,
@@ -82,7 +87,10 @@ class Problem:
         unknowns = check.unknowns_of([*parts, *measured], self.coordinates, fields)
         object.__setattr__(self, "unknowns", unknowns)
         object.__setattr__(self, "exact", _exact(exact, fields))
-        check.check(self)
+        table, warned = check.check(self)
+        object.__setattr__(self, "checks", table)
+        for warning in warned:
+            warnings.warn(str(warning), ProblemWarning, stacklevel=2)
 
     @property
     def coordinates(self) -> tuple[Coordinate, ...]:
@@ -98,6 +106,12 @@ class Problem:
     def time(self) -> Coordinate | None:
         """The coordinate that is the time, if there is one."""
         return next((c for c in self.coordinates if c.is_time), None)
+
+    def check(self) -> CheckTable:
+        """The checks that the problem has passed, a row each: code, what is asked for, verdict, and
+        where. They ran when it was made, which raised where one refused; docs/errors.md explains
+        the codes."""
+        return self.checks
 
     def solve(self, **options: Any) -> Any:
         """Solve the problem; see `pinnsolve.solve.solve` for the options. Returns a `Solution`."""

@@ -12,34 +12,13 @@ from typing import Any
 import sympy
 
 from pinnsolve.errors import ProblemError
-from pinnsolve.pde.agreement import Domain, check_contradictions, warn_where_parts_meet
+from pinnsolve.pde.agreement import Domain
 from pinnsolve.pde.conditions import Condition, Interval, periodic_axis
 from pinnsolve.pde.coordinates import Coordinate
 from pinnsolve.pde.fields import Field
 from pinnsolve.pde.jets import Jet
 from pinnsolve.pde.text import text
 from pinnsolve.pde.unknowns import Unknown
-
-
-def check(
-    conditions: Sequence[Condition],
-    fields: Sequence[Field],
-    domain: Domain,
-    data: Sequence[Condition] = (),
-) -> None:
-    """Refuse a set of equations that does not determine its fields, with the help of the data.
-
-    Raises:
-        ProblemError: repeated or contradictory equations, too few equations or conditions, or an
-            undetermined level.
-
-    Warns:
-        ProblemWarning: two conditions disagree where their places meet.
-    """
-    _check_repeated(conditions)
-    check_contradictions(conditions, domain)
-    _check_counts(conditions, fields, domain, data)
-    warn_where_parts_meet(conditions, domain)
 
 
 def check_unknowns(
@@ -74,7 +53,7 @@ def check_unknowns(
         return
     for removed in combinations(conditions, len(unknowns) if len(domain) == 1 else 1):
         try:
-            _check_counts([c for c in conditions if c not in removed], fields, domain, ())
+            _check_counts([c for c in conditions if c not in removed], fields, domain)
         except ProblemError:
             continue
         return
@@ -91,24 +70,40 @@ def _check_counts(
     conditions: Sequence[Condition],
     fields: Sequence[Field],
     domain: Domain,
-    data: Sequence[Condition],
 ) -> None:
+    check_count(conditions, fields)
+    check_sides(conditions, fields, domain, range(len(domain)))
+    check_level(conditions, fields)
+
+
+def check_sides(
+    conditions: Sequence[Condition],
+    fields: Sequence[Field],
+    domain: Domain,
+    axes: Sequence[int],
+) -> None:
+    """Refuse too few initial or boundary conditions along some coordinates.
+
+    Raises:
+        ProblemError: the place where one is missing.
+    """
     interior = [c for c in conditions if c.kind == "equation"]
     others = [c for c in conditions if c.kind != "equation"]
-    _check_count(interior, fields)
-    for axis, (coordinate, _) in enumerate(domain):
-        if data:
-            break  # which may stand for any initial or boundary condition
-        if coordinate.is_time:
+    for axis in axes:
+        if domain[axis][0].is_time:
             _check_initial(interior, others, fields, domain, axis)
         elif len(domain) == 1:
             _check_ordinary(interior, others, fields, domain)
         else:
             _check_boundary(interior, others, fields, domain, axis)
-    _check_level([*conditions, *data], fields)
 
 
-def _check_repeated(conditions: Sequence[Condition]) -> None:
+def check_repeated(conditions: Sequence[Condition]) -> None:
+    """Refuse an equation that is given twice.
+
+    Raises:
+        ProblemError: with both.
+    """
     for first, second in combinations(conditions, 2):
         if first.part != second.part or first.jets != second.jets:
             continue
@@ -122,7 +117,13 @@ def _check_repeated(conditions: Sequence[Condition]) -> None:
             )
 
 
-def _check_count(interior: Sequence[Condition], fields: Sequence[Field]) -> None:
+def check_count(conditions: Sequence[Condition], fields: Sequence[Field]) -> None:
+    """Refuse fewer equations in the interior than fields.
+
+    Raises:
+        ProblemError: with the fields that no equation contains.
+    """
+    interior = [c for c in conditions if c.kind == "equation"]
     if len(interior) >= len(fields):
         return
     used = set().union(*(c.fields for c in interior))
@@ -137,8 +138,12 @@ def _check_count(interior: Sequence[Condition], fields: Sequence[Field]) -> None
     )
 
 
-def _check_level(conditions: Sequence[Condition], fields: Sequence[Field]) -> None:
-    """A constant added to a field must change something, or its level is arbitrary."""
+def check_level(conditions: Sequence[Condition], fields: Sequence[Field]) -> None:
+    """A constant added to a field must change something, or its level is arbitrary.
+
+    Raises:
+        ProblemError: with a field whose level is.
+    """
     for target in fields:
         for condition in conditions:
             values = [j for j in condition.jets if j.field == target.name and not any(j.orders)]
