@@ -41,6 +41,10 @@ class CirclePiece(AbstractPiece):
     def dimension(self) -> int:
         return 2
 
+    @property
+    def closed(self) -> bool:
+        return True
+
     def measure(self, at: At = None) -> Any:
         return 2 * np.pi * number(self.radius, at)
 

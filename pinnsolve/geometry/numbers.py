@@ -138,7 +138,7 @@ def point_of(values: Any, dimension: int | None, what: str, shown: str) -> tuple
 
 def plain(value: Number) -> str:
     """A number as it is printed: `1` for 1.0."""
-    return f"{value:.12g}" if isinstance(value, float) else str(value)
+    return repr(value).removesuffix(".0") if isinstance(value, float) else str(value)
 
 
 def shown_point(values: Iterable[Number]) -> str:

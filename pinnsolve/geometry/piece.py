@@ -7,7 +7,8 @@ of a whole shape, and on which side of them the shape lies, is found by the shap
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, Self, cast
 
 import sympy
 
@@ -22,6 +23,15 @@ class AbstractPiece(ABC):
     """
 
     name: str
+
+    def called(self, name: str) -> Self:
+        """The piece by another name."""
+        return replace(cast(Any, self), name=name)
+
+    @property
+    def closed(self) -> bool:
+        """Whether it is the whole boundary of its primitive, and smooth."""
+        return False
 
     @property
     @abstractmethod

@@ -6,18 +6,19 @@ whatever the region.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pinnsolve.errors import ProblemError
-from pinnsolve.geometry.numbers import Array, At, parameter_values
+from pinnsolve.geometry.numbers import Array, At, parameter_values, subset
 
 if TYPE_CHECKING:
     from pinnsolve.geometry.part import Part
     from pinnsolve.geometry.shape import AbstractShape
 
+BELOW_ONE = 1 - 2.0**-53
 LEAST = 1e-6  # share of candidates that is never found to be too small
 BATCH = 2**16
 MEASURED = 2**18
@@ -32,9 +33,39 @@ def in_box(bounds: tuple[tuple[float, float], ...], unit: Array) -> Array:
 def rejected(shape: AbstractShape, points: Array, at: At) -> Array:
     """Points with nan for those that are not in a shape; some may be nan already."""
     rows = np.flatnonzero(~np.isnan(points[:, 0]))
-    here = None if at is None else {s: np.asarray(v)[rows] for s, v in at.items()}
-    outside = rows[~shape.contains(points[rows], here)]
+    outside = rows[~shape.contains(points[rows], subset(at, rows))]
     points[outside] = np.nan
+    return points
+
+
+def drawn_from(shapes: Sequence[AbstractShape], sizes: Array, unit: Array, at: At = None) -> Array:
+    """Points of the union of shapes: one of them is picked by its size, and what is in an earlier
+    one too is rejected.
+
+    Args:
+        shapes: k of them.
+        sizes: (k, 1), or (k, n).
+        unit: (n, d) between 0 and 1, of which the first picks the shape and is stretched again.
+        at: values of parameters, (n,) each.
+
+    Returns:
+        (n, d); rows of nan where a point was rejected.
+    """
+    shares = np.broadcast_to(np.cumsum(sizes, axis=0) / sizes.sum(axis=0), (len(shapes), len(unit)))
+    which = (shares[:-1] <= unit[:, 0]).sum(axis=0)
+    points = np.full(unit.shape, np.nan)
+    for k, shape in enumerate(shapes):
+        rows = np.flatnonzero(which == k)
+        if len(rows) == 0:
+            continue
+        low = shares[k - 1, rows] if k else np.zeros(len(rows))
+        own = unit[rows].copy()
+        own[:, 0] = np.clip((own[:, 0] - low) / (shares[k, rows] - low), 0.0, BELOW_ONE)
+        here = subset(at, rows)
+        found = shape.draw(own, here)
+        for earlier in shapes[:k]:
+            found[earlier.contains(found, here)] = np.nan
+        points[rows] = found
     return points
 
 

@@ -10,16 +10,20 @@ import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, final
 
 import numpy as np
 import sympy
 
 from pinnsolve.errors import ProblemError
-from pinnsolve.geometry.numbers import Array, At
+from pinnsolve.geometry.implicit import conjunction, disjunction
+from pinnsolve.geometry.numbers import Array, At, parameter_values
 from pinnsolve.geometry.piece import AbstractPiece
-from pinnsolve.geometry.sampling import in_box, is_empty, rejected
+from pinnsolve.geometry.sampling import drawn_from, in_box, is_empty, rejected
 from pinnsolve.geometry.shape import AbstractShape
+
+SPACIOUS = 4.0  # a box around two shapes is not larger than that many times the two
 
 
 @dataclass(frozen=True, repr=False)
@@ -35,10 +39,11 @@ class AbstractPair(AbstractShape):
     sign: ClassVar[str]
 
     def __repr__(self) -> str:
-        second = repr(self.second)
-        return f"{self.first!r} {self.sign} " + (
-            f"({second})" if isinstance(self.second, AbstractPair) else second
-        )
+        return f"{self.first!r} {self.sign} {self.second.operand}"
+
+    @property
+    def operand(self) -> str:
+        return f"({self!r})"
 
     @property
     def dimension(self) -> int:
@@ -88,14 +93,32 @@ class Union(AbstractPair):
         return np.minimum(self.first.distance(points, at), self.second.distance(points, at))
 
     def draw(self, unit: Array, at: At = None) -> Array:
-        return rejected(self, in_box(self.bounds, unit), at)
+        if self._boxed:
+            return rejected(self, in_box(self.bounds, unit), at)
+        sizes = [np.atleast_1d(shape.reach(at)) for shape in (self.first, self.second)]
+        return drawn_from(
+            (self.first, self.second), np.stack(np.broadcast_arrays(*sizes)), unit, at
+        )
 
     def reach(self, at: At = None) -> Any:
+        return self._box if self._boxed else self.first.reach(at) + self.second.reach(at)
+
+    @cached_property
+    def _box(self) -> float:
         return math.prod(high - low for low, high in self.bounds)
 
+    @cached_property
+    def _boxed(self) -> bool:
+        """Whether points are drawn from the box around both, more evenly, since it is not large."""
+        at = parameter_values(self.symbols, 256)
+        least = np.min(self.first.reach(at) + self.second.reach(at))
+        return self._box <= SPACIOUS * least
+
     def implicit(self, x: Sequence[Any]) -> sympy.Expr:
-        a, b = self.first.implicit(x), self.second.implicit(x)
-        return a + b + sympy.sqrt(a**2 + b**2)
+        return self.signed(x)
+
+    def signed(self, x: Sequence[Any]) -> sympy.Expr:
+        return disjunction([self.first.signed(x), self.second.signed(x)])
 
 
 @final
@@ -120,8 +143,10 @@ class Intersection(AbstractPair):
         return min(self.first, self.second, key=lambda shape: shape.measure)
 
     def implicit(self, x: Sequence[Any]) -> sympy.Expr:
-        a, b = self.first.implicit(x), self.second.implicit(x)
-        return a + b - sympy.sqrt(a**2 + b**2)
+        return conjunction([self.first.implicit(x), self.second.implicit(x)])
+
+    def signed(self, x: Sequence[Any]) -> sympy.Expr:
+        return conjunction([self.first.signed(x), self.second.signed(x)])
 
 
 @final
@@ -139,8 +164,10 @@ class Difference(AbstractPair):
         return np.maximum(self.first.distance(points, at), -self.second.distance(points, at))
 
     def implicit(self, x: Sequence[Any]) -> sympy.Expr:
-        a, b = self.first.implicit(x), -self.second.implicit(x)
-        return a + b - sympy.sqrt(a**2 + b**2)
+        return conjunction([self.first.implicit(x), -self.second.signed(x)])
+
+    def signed(self, x: Sequence[Any]) -> sympy.Expr:
+        return conjunction([self.first.signed(x), -self.second.signed(x)])
 
 
 def union(first: AbstractShape, second: AbstractShape) -> AbstractShape:

@@ -101,6 +101,10 @@ class AbstractShape(ABC):
         It is smooth inside, and its gradient on the boundary is the inward normal but at corners.
         """
 
+    def signed(self, x: Sequence[Any]) -> sympy.Expr:
+        """As `implicit`, and negative outside; inside it may be 0 where shapes of a union touch."""
+        return self.implicit(x)
+
     def contains(self, points: Any, at: At = None) -> Flags:
         """Which points (n, d) are inside, (n,); those on the boundary are not."""
         return self.distance(np.asarray(points, float), at) < 0
@@ -154,6 +158,92 @@ class AbstractShape(ABC):
         from pinnsolve.geometry.sampling import measured
 
         return measured(self)
+
+    def translate(self, offset: Any) -> AbstractShape:
+        """The shape moved by an offset, (d,) numbers.
+
+        Raises:
+            ProblemError: the offset is not that of a place in d dimensions.
+        """
+        from pinnsolve.geometry.moving import translated
+
+        return translated(self, offset)
+
+    def rotate(self, angle: Any, centre: Any = None, axis: Any = None) -> AbstractShape:
+        """The shape turned counterclockwise by an angle in radians.
+
+        Args:
+            angle: a number.
+            centre: the place that stays, (d,) numbers; the origin by default.
+            axis: in space, the direction of the axis, 3 numbers; against it the turn is
+                counterclockwise.
+
+        Raises:
+            ProblemError: a number is wrong, or the shape is not in two or three dimensions.
+        """
+        from pinnsolve.geometry.moving import rotated
+
+        return rotated(self, angle, centre, axis)
+
+    def scale(self, factor: Any, centre: Any = None) -> AbstractShape:
+        """The shape made larger by a positive factor.
+
+        Args:
+            factor: a number.
+            centre: the place that stays, (d,) numbers; the origin by default.
+
+        Raises:
+            ProblemError: a number is wrong.
+        """
+        from pinnsolve.geometry.moving import scaled
+
+        return scaled(self, factor, centre)
+
+    def repeat(self, step: Any, count: int) -> AbstractShape:
+        """The union of `count` copies, each a step from the one before.
+
+        Args:
+            step: (d,) numbers, not all 0.
+            count: at least 1.
+
+        Raises:
+            ProblemError: a number is wrong.
+        """
+        from pinnsolve.geometry.moving import repeated
+
+        return repeated(self, step, count)
+
+    def named(self, names: str | Mapping[str, str]) -> AbstractShape:
+        """The shape with other names for its parts.
+
+        Args:
+            names: one name for the whole boundary, or new names by old ones.
+
+        Raises:
+            ProblemError: a name is none, or there is no such part.
+        """
+        from pinnsolve.geometry.moving import renamed
+
+        return renamed(self, names)
+
+    def at(self, values: Mapping[Any, float] | None = None, **named: float) -> AbstractShape:
+        """The shape with numbers in place of its parameters.
+
+        Args:
+            values: by parameter, or by its name.
+            named: the same, as keywords.
+
+        Raises:
+            ProblemError: the shape has no such parameter.
+        """
+        from pinnsolve.geometry.moving import fixed
+
+        return fixed(self, {**(values or {}), **named})
+
+    @property
+    def operand(self) -> str:
+        """The shape as it is printed before a dot."""
+        return repr(self)
 
     def __or__(self, other: AbstractShape) -> AbstractShape:
         from pinnsolve.geometry.sets import union
