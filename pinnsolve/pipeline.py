@@ -154,7 +154,8 @@ def approximate(
         rest, broken = leave_out_exact(system, model)
         if not broken:
             break
-        barred |= dict.fromkeys(broken, "rounding errors are too large")
+        parts = "it does not hold for the known part" if base else "rounding errors are too large"
+        barred |= dict.fromkeys(broken, parts)
     soft = {r.name: soft[r.name] for r in rest.conditions}
     if exact == "require":
         refuse(rest, soft)

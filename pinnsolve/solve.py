@@ -15,6 +15,7 @@ from pinnsolve.history import Record
 from pinnsolve.marching import march
 from pinnsolve.optim.base import AbstractOptimizer
 from pinnsolve.pde.ansatz import Ansatz
+from pinnsolve.pde.known_parts import known_parts
 from pinnsolve.pde.problem import Problem
 from pinnsolve.pipeline import Network, compile_problem
 from pinnsolve.points import Collocation, Points
@@ -46,6 +47,7 @@ def solve(
     start: Solution | None = None,
     reference: object = None,
     correct: Solution | None = None,
+    around: Mapping[Any, Any] | None = None,
     windows: int | None = None,
     exact: str = "auto",
 ) -> Solution:
@@ -80,6 +82,8 @@ def solve(
             clock.
         correct: train a small correction of this solution: the fields are its fields plus a small
             multiple of the network, see `pinnsolve.correction`.
+        around: field -> what is known of it, an expression of its coordinates, such as how it
+            behaves at a corner. The network is what is added to it.
         windows: cut the time into as many windows, solved one after the other: each starts with the
             values and parameters of the one before. They share `seconds` and `steps`, what one
             leaves goes to the later ones, and each has a checkpoint: run.h5 becomes run-1.h5, ...
@@ -110,7 +114,9 @@ def solve(
         del options["problem"], options["windows"]
         return march(problem, windows, options, solve)
     probe = None if reference is None else Probe.of(problem, reference)
-    base: tuple[Ansatz, ...] = ()
+    base: tuple[Ansatz, ...] = () if around is None else known_parts(problem, around)
+    if correct is not None and around is not None:
+        raise PinnsolveError("correct= has a known part already; leave around= out")
     if correct is not None:
         network, base = corrected(problem, correct, network, exact)
     strategy = weights if isinstance(weights, AbstractWeights) else FixedWeights(weights or {})

@@ -32,7 +32,8 @@ class Reference:
 
     axes:   one axis per coordinate, by name, in the order of the problem's coordinates; or (n,)
             numbers per coordinate, those of n points.
-    values: field name -> values on `numpy.meshgrid(*axes.values(), indexing="ij")`; or (n,).
+    values: field name -> values on `numpy.meshgrid(*axes.values(), indexing="ij")`; or (n,). NaN
+        where the field does not live.
     error:  relative L2 error of the values themselves.
     source: where the values come from.
     exact:  field name -> closed form, if there is one.
@@ -58,6 +59,26 @@ def closed_form(
     }
     axes = {symbol.name: axis for symbol, axis in grid.items()}
     return Reference(axes, values, 1e-15, source, dict(exact))
+
+
+def on_shape(
+    exact: Mapping[str, tuple[sympy.Expr, Any]], grid: Mapping[Any, Array], source: str
+) -> Reference:
+    """Reference of a known solution on those points of a grid that lie in the domain.
+
+    exact: field name -> closed form, and the relation that says where the field lives.
+    """
+    mesh = [axis.ravel() for axis in np.meshgrid(*grid.values(), indexing="ij")]
+    values, lives = {}, []
+    for name, (value, relation) in exact.items():
+        inside = sympy.lambdify(list(grid), relation, "numpy")(*mesh)
+        known = sympy.lambdify(list(grid), value, "numpy")(*(axis[inside] for axis in mesh))
+        values[name] = np.full(mesh[0].shape, np.nan)
+        values[name][inside] = known
+        lives.append(inside)
+    keep = np.any(lives, axis=0)
+    axes = {symbol.name: axis[keep] for symbol, axis in zip(grid, mesh, strict=True)}
+    return Reference(axes, {name: v[keep] for name, v in values.items()}, 1e-15, source)
 
 
 def scattered(

@@ -29,6 +29,7 @@ CODES: dict[str, str] = {
     "PS-E043": "shapes or parts that do not fit together",
     "PS-E044": "no point is found in a region",
     "PS-E045": "a shape depends on a parameter of which no value is known",
+    "PS-E072": "what is known of a field cannot be a part of it",
     "PS-E060": "a ready-made equation does not fit its fields",
     "PS-W001": "two conditions disagree where their places meet",
 }
