@@ -7,7 +7,18 @@ from pinnsolve.continuation import continuation
 from pinnsolve.draws import R3, RAD, RAR, Sobol, Uniform
 from pinnsolve.ensemble import ensemble
 from pinnsolve.exporting import export
-from pinnsolve.geometry import Circle, Disk, Rectangle
+from pinnsolve.geometry import (
+    Box,
+    Circle,
+    Cone,
+    Cylinder,
+    Disk,
+    Hypercube,
+    Hypersphere,
+    Rectangle,
+    Sphere,
+    Torus,
+)
 from pinnsolve.loading import load
 from pinnsolve.nets import MLP, SIREN
 from pinnsolve.optim import (
@@ -96,14 +107,17 @@ __all__ = [
     "AdamW",
     "Backtracking",
     "BalancedWeights",
+    "Box",
     "CausalWeights",
     "Chain",
     "Cholesky",
     "CholeskyOrQR",
     "CholeskyOrSVD",
     "Circle",
+    "Cone",
     "Constant",
     "Cosine",
+    "Cylinder",
     "DiagonalPreconditioner",
     "Disk",
     "EnergyNaturalGradient",
@@ -114,6 +128,8 @@ __all__ = [
     "GradientWeights",
     "Grid",
     "Halving",
+    "Hypercube",
+    "Hypersphere",
     "KroneckerPreconditioner",
     "LevenbergMarquardt",
     "NTKWeights",
@@ -130,7 +146,9 @@ __all__ = [
     "SelfAdaptiveWeights",
     "Sobol",
     "Solution",
+    "Sphere",
     "StrongWolfe",
+    "Torus",
     "Uniform",
     "WarmUp",
     "at",

@@ -3,10 +3,28 @@
 Numbers and expressions only: this package knows nothing of fields and equations.
 """
 
+from pinnsolve.geometry.ball import Hypersphere, Sphere
 from pinnsolve.geometry.box import Rectangle
+from pinnsolve.geometry.boxes import Box, Hypercube
 from pinnsolve.geometry.disk import Circle, Disk
 from pinnsolve.geometry.normal import Normal
 from pinnsolve.geometry.part import Part
+from pinnsolve.geometry.revolved import Cone, Cylinder
 from pinnsolve.geometry.shape import AbstractShape
+from pinnsolve.geometry.torus import Torus
 
-__all__ = ["AbstractShape", "Circle", "Disk", "Normal", "Part", "Rectangle"]
+__all__ = [
+    "AbstractShape",
+    "Box",
+    "Circle",
+    "Cone",
+    "Cylinder",
+    "Disk",
+    "Hypercube",
+    "Hypersphere",
+    "Normal",
+    "Part",
+    "Rectangle",
+    "Sphere",
+    "Torus",
+]
