@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, final
 
 import numpy as np
@@ -93,7 +92,7 @@ class AbstractBall(AbstractShape):
     def dimension(self) -> int:
         return len(self.centre)
 
-    @cached_property
+    @property
     def bounds(self) -> tuple[tuple[float, float], ...]:
         r = self.radius
         return tuple((extremes(c - r)[0], extremes(c + r)[1]) for c in self.centre)

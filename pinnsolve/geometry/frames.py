@@ -1,6 +1,7 @@
 """Directions in space: places along an axis and across it."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -45,6 +46,7 @@ def frame(origin: Array, axis: Array) -> Frame:
     axis = axis / np.linalg.norm(axis, axis=-1, keepdims=True)
     # The coordinate axis that is most across: the cross product is far from 0.
     helper = np.eye(3)[np.abs(axis).argmin(axis=-1)]
-    across = np.cross(helper, axis)
+    across: Array = np.cross(helper, axis)
     across = across / np.linalg.norm(across, axis=-1, keepdims=True)
-    return Frame(origin, axis, across, np.cross(axis, across))
+    third: Any = np.cross(axis, across)
+    return Frame(origin, axis, across, third)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, final
 
 import numpy as np
@@ -225,7 +224,7 @@ class AbstractSpindle(AbstractShape):
     def dimension(self) -> int:
         return 3
 
-    @cached_property
+    @property
     def bounds(self) -> tuple[tuple[float, float], ...]:
         # A disk of radius r reaches r sqrt(1 - e²) along a coordinate in which its axis has e.
         squares = [(b - a) ** 2 for a, b in zip(self.base, self.top, strict=True)]

@@ -118,7 +118,10 @@ def sobol_stream(dimension: int, seed: int) -> Callable[[int], Array]:
     def next_rows(count: int) -> Array:
         nonlocal pending
         while len(pending) < count:
-            pending = np.concatenate([pending, sobol.random_base2(_power(count - len(pending)))])
+            # Whole powers of two are balanced, so what follows doubles what there is.
+            present = sobol.num_generated
+            size = _power(present) if present else _power(count)
+            pending = np.concatenate([pending, sobol.random_base2(size)])
         rows, pending = pending[:count], pending[count:]
         return rows
 

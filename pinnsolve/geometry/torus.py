@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, final
 
 import numpy as np
@@ -172,7 +171,7 @@ class Torus(AbstractShape):
     def dimension(self) -> int:
         return 3
 
-    @cached_property
+    @property
     def bounds(self) -> tuple[tuple[float, float], ...]:
         squares, found = [e**2 for e in self.axis], []
         for k, c in enumerate(self.centre):

@@ -19,7 +19,6 @@ CONE = ps.Cone((0, 0, 1), (2, 2, 2), 1.5)
 FRUSTUM = ps.Cone((0, 1, 0), (0, 1, 3), 0.5, 2)
 RING = ps.Torus((1, 0, 0), 2, 0.5, axis=(1, 1, 0))
 CUBE = ps.Hypercube((0, 0, 0, 0), (1, 2, 1, 3))
-BALL4 = ps.Hypersphere((1, 0, 0, 0), 2)
 BALL5 = ps.Hypersphere((0, 0, 0, 0, 1), 1)
 BITTEN = ps.Sphere((0, 0, 0), 1) - ps.Box((0, 0, 0), (2, 2, 2))
 
@@ -36,7 +35,6 @@ KNOWN: list[tuple[AbstractShape, float, dict[str, float]]] = [
     ),
     (RING, 2 * pi**2 * 2 * 0.25, {"torus": 4 * pi**2}),
     (CUBE, 6, {"low_1": 6, "high_1": 6, "low_2": 3, "high_3": 6, "high_4": 2}),
-    (BALL4, pi**2 / 2 * 16, {"sphere": 2 * pi**2 * 8}),
     (BALL5, 8 * pi**2 / 15, {"sphere": 8 * pi**2 / 3}),
     (BITTEN, 7 / 6 * pi, {"sphere": 3.5 * pi, "left": pi / 4, "bottom": pi / 4, "back": pi / 4}),
 ]
@@ -67,7 +65,7 @@ def test_the_theorem_of_gauss(shape: AbstractShape) -> None:
         square += part.measure * np.mean((points**2 * normals).sum(axis=1)) / 2
         constant += part.measure * normals.mean(axis=0)
     inside = points_of(shape)
-    size = shape.boundary.measure
+    size = sum(part.measure for part in shape.parts.values())
     assert flux == pytest.approx(shape.dimension * shape.measure, abs=4e-3 * size)
     assert np.abs(constant).max() < 4e-3 * size
     assert square == pytest.approx(shape.measure * inside.sum(axis=1).mean(), abs=8e-3 * size)
@@ -128,9 +126,8 @@ def test_implicit_expressions_vanish_on_the_boundary_with_slope_one(shape: Abstr
         assert np.abs(whole(*points.T)).max() < 1e-12
         step = 1e-4
         inward = points - step * part.normals(points)
-        away = np.min([p.distance(points) for p in shape.pieces if p.name != part.name], axis=0) \
-            if len(shape.pieces) > 1 else np.ones(50)  # fmt: skip
-        far = away > 0.1
+        others = [p.distance(points) for p in shape.pieces if p.name != part.name]
+        far = np.min([np.ones(50), *others], axis=0) > 0.1  # corners are rounded
         assert value(*inward.T)[far] == pytest.approx(step, rel=5e-3)
         assert whole(*inward.T)[far] == pytest.approx(step, rel=2e-2)
 
