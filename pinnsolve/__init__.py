@@ -62,7 +62,7 @@ from pinnsolve.optim import (
 )
 from pinnsolve.pde import equations
 from pinnsolve.pde.boundary import on_boundary
-from pinnsolve.pde.coordinates import coordinates
+from pinnsolve.pde.coordinates import coordinates, parameter
 from pinnsolve.pde.fields import field, fields
 from pinnsolve.pde.observations import observations
 from pinnsolve.pde.operators import at, divergence, gradient, laplace, pin
@@ -170,6 +170,7 @@ __all__ = [
     "observations",
     "on_boundary",
     "ops",
+    "parameter",
     "pin",
     "read_observations",
     "solve",

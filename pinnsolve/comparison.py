@@ -113,8 +113,8 @@ class Probe:
 
 
 def arguments_of(problem: Any) -> dict[str, tuple[str, ...]]:
-    """Name of each field -> names of its coordinates, in declared order."""
-    return {name_of(f): tuple(argument.name for argument in f.args) for f in problem.fields}
+    """Name of each field -> names of its coordinates, in declared order, and of the parameters."""
+    return {name: tuple(c.name for c in own) for name, own in problem.arguments.items()}
 
 
 def name_of(field: Any) -> str:

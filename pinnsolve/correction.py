@@ -55,9 +55,11 @@ def corrected(
             "correct= is not for unknown numbers or observations; write start=solution to go on"
         )
     system = normalize(problem)
+    if len(system.groups) > 1:
+        raise PinnsolveError("correct= is for fields that all depend on the same coordinates")
     base = _base(system, solution)
     if network is None:
-        periodic = periodic_axes(system)
+        periodic = periodic_axes(system, system.fields)
         network = correction_network(
             system, () if periodic else frequencies(system, base, exact), periodic
         )

@@ -29,6 +29,7 @@ from pinnsolve.errors import NetworkError, PinnsolveError
 from pinnsolve.nets import MLP, Cell, PeriodicEmbedding, SequentialCell
 from pinnsolve.nets.initializers import constant
 from pinnsolve.pde.ansatz import Ansatz, Reasons, impose, refuse
+from pinnsolve.pde.coordinates import is_log
 from pinnsolve.pde.numeric import largest
 from pinnsolve.pde.periodicity import periodic_axes
 from pinnsolve.pde.problem import Problem
@@ -37,6 +38,7 @@ from pinnsolve.pde.system import Block, Jet, Residual, System, is_linear, normal
 from pinnsolve.pde.unknowns import LATENT, PREFIX, Unknown
 
 Network = Cell | Mapping[Any, Cell] | None
+Group = tuple[str, ...]  # fields that share a network
 EXACT = ("auto", "never", "require")
 ROUNDING = 1e-12  # of a condition that holds by construction
 
@@ -139,7 +141,7 @@ def approximate(
     if exact not in EXACT:
         raise PinnsolveError(f"there is no exact={exact!r}; choose {', '.join(map(repr, EXACT))}")
     if exact == "never":
-        network = network or default_network(system, periodic=False)
+        network = cells_of(system, network, periodic=False)
         model = represent(system, network, upon(base, ()))
         return system, model, {r.name: 'exact="never"' for r in system.conditions}
     barred: Reasons = dict.fromkeys(weighed, "it has a weight") if exact == "auto" else {}
@@ -176,23 +178,11 @@ def upon(base: Sequence[Ansatz], forms: Sequence[Ansatz]) -> tuple[Ansatz, ...]:
 
 
 def represent(system: System, network: Network, forms: Sequence[Ansatz] = ()) -> Model:
-    """One network for all fields, or one each from a mapping field -> network, in these forms.
+    """The networks of `cells_of`, in these forms.
 
-    Raises NetworkError when a field has no network or an output is missing.
+    Raises NetworkError as it does, and when an output is missing.
     """
-    if network is None:
-        network = default_network(system)
-    cells: dict[tuple[str, ...], Cell] = (
-        {system.fields: network}
-        if isinstance(network, Cell)
-        else {(_field_name(field),): cell for field, cell in network.items()}
-    )
-    covered = [field for group in cells for field in group]
-    if sorted(covered) != sorted(system.fields):
-        raise NetworkError(
-            f"networks are given for {', '.join(covered)} but the problem's fields are "
-            f"{', '.join(system.fields)}; give one network for all, or one for each"
-        )
+    cells = cells_of(system, network)
     named = {
         name if len(cells) == 1 else f"{group[0]}.{name}": parameter
         for group, cell in cells.items()
@@ -211,22 +201,59 @@ def represent(system: System, network: Network, forms: Sequence[Ansatz] = ()) ->
     return model
 
 
-def _field_name(field: Any) -> str:
-    return field if isinstance(field, str) else str(getattr(field, "name", field))
+def cells_of(system: System, network: Network, periodic: bool = True) -> dict[Group, Cell]:
+    """The network of each group of fields: one for all, or those of a mapping whose keys are fields
+    or tuples of fields. The other fields have a default one for all with the same coordinates.
+
+    Raises NetworkError for a field that the problem has not, one with two networks, and a network
+    for fields of different coordinates.
+    """
+    given = {system.fields: network} if isinstance(network, Cell) else network or {}
+    cells: dict[Group, Cell] = {}
+    for key, cell in given.items():
+        parts = key if isinstance(key, tuple | list) else (key,)
+        group = tuple(str(getattr(part, "name", part)) for part in parts)
+        taken = {name for earlier in cells for name in earlier}
+        for name in group:
+            if name not in system.fields or name in taken:
+                raise NetworkError(
+                    f"a network is given for {name}, which has one already"
+                    if name in taken
+                    else f"a network is given for {name}, but the problem's fields are "
+                    f"{', '.join(system.fields)}"
+                )
+        if len({system.inputs(name) for name in group}) > 1:
+            raise NetworkError(
+                f"one network cannot stand for {', '.join(group)}, which depend on different "
+                "coordinates; give one for each, {field: network}, or leave them out"
+            )
+        cells[group] = cell
+    taken = {name for group in cells for name in group}
+    for group in system.groups.values():
+        rest = tuple(name for name in group if name not in taken)
+        if rest:
+            cells[rest] = default_network(system, rest, periodic)
+    return cells
 
 
-def default_network(system: System, periodic: bool = True) -> Cell:
-    """Four hidden layers of 16, a little wider for systems; periodic where the fields are, unless
-    that is not wanted. Three layers of 20 are as many parameters and up to 5 times less accurate
-    (Burgers, Kovasznay), five layers of 16 no better.
+def default_network(
+    system: System, fields: Sequence[str] | None = None, periodic: bool = True
+) -> Cell:
+    """Four hidden layers of 16, a little wider for several fields of the same coordinates (those
+    of the system, unless given); periodic where the fields are, unless that is not wanted. Three
+    layers of 20 are as many parameters and up to 5 times less accurate (Burgers, Kovasznay), five
+    layers of 16 no better.
 
     The activation is sin for linear equations, whose solutions oscillate or are smooth, and tanh
     for others, whose solutions may steepen: each measured several times better on its kind.
     """
-    axes, fields = periodic_axes(system) if periodic else (), len(system.fields)
+    fields = system.fields if fields is None else fields
+    inputs = system.inputs(fields[0])
+    joined = periodic_axes(system, fields) if periodic else ()
+    axes = tuple(inputs.index(axis) for axis in joined)
     activation = ops.sin if is_linear(system) else ops.tanh
-    inputs, width = system.dimension + len(axes), 16 + 2 * (fields - 1)
-    network = MLP(inputs, fields, width=width, depth=4, activation=activation)
+    width = 16 + 2 * (len(fields) - 1)
+    network = MLP(len(inputs) + len(axes), len(fields), width=width, depth=4, activation=activation)
     return SequentialCell(PeriodicEmbedding(axes), network) if axes else network
 
 
@@ -235,8 +262,11 @@ def _approximator(
 ) -> Approximator:
     """The network behind the affine map of the domain to [-1, 1], in the form of each field; what
     is frozen is constant."""
-    centre = [(low + high) / 2 for low, high in system.intervals]
-    factor = [2 / (high - low) for low, high in system.intervals]
+    inputs = system.inputs(group[0])
+    scaled = [is_log(system.coordinates[axis]) for axis in inputs]
+    ends = np.array([system.intervals[axis] for axis in inputs])
+    ends[scaled] = np.log(ends[scaled])
+    centre, factor = ends.mean(axis=1).tolist(), (2 / np.diff(ends)[:, 0]).tolist()
 
     frozen = [p for p in cell.parameters() if not p.requires_grad]
     initialize(frozen)
@@ -246,7 +276,8 @@ def _approximator(
     fixed |= {p.node: ops.single(p.node) for p in trained if p.dtype == "float32"}
 
     def function(x: Node) -> Node:
-        output = cell((x - ops.constant(centre)) * ops.constant(factor))
+        own = _columns(x, inputs, scaled)
+        output = cell((own - ops.constant(centre)) * ops.constant(factor))
         output = substitute({"output": output}, fixed)["output"]
         return _formed(output, x, system, group, forms)
 
@@ -257,6 +288,16 @@ def _approximator(
             f"{len(group)} field(s): {', '.join(group)}"
         )
     return Approximator(group, function)
+
+
+def _columns(x: Node, axes: Sequence[int], logarithms: Sequence[bool]) -> Node:
+    """Some columns of x, or their logarithms."""
+    if tuple(axes) == tuple(range(x.columns)) and not any(logarithms):
+        return x
+    columns = [ops.column(x, axis) for axis in axes]
+    return ops.concatenate(
+        [ops.log(c) if log else c for c, log in zip(columns, logarithms, strict=True)]
+    )
 
 
 def _formed(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pinnsolve.errors import ProblemError
 from pinnsolve.pde.conditions import Condition, Interval
 from pinnsolve.pde.coordinates import Coordinate
-from pinnsolve.pde.jets import Jet, Site
+from pinnsolve.pde.jets import Jet, Site, is_fixed
 
 Array = NDArray[np.float64]
 Domain = Sequence[tuple[Coordinate, Interval]]
@@ -80,9 +80,9 @@ def _meeting(first: Site, second: Site) -> Site | None:
     """The intersection of two sites; None if they are apart."""
     both = []
     for a, b in zip(first, second, strict=True):
-        if not isinstance(a, Coordinate) and not isinstance(b, Coordinate) and a != b:
+        if is_fixed(a) and is_fixed(b) and a != b:
             return None
-        both.append(b if isinstance(a, Coordinate) else a)
+        both.append(a if is_fixed(a) or b is None else b)
     return tuple(both)
 
 
@@ -128,7 +128,7 @@ def _places(meeting: Site, domain: Domain) -> Array:
     low, high = np.array([interval for _, interval in domain]).T
     places = low + (high - low) * fractions
     for k, value in enumerate(meeting):
-        if not isinstance(value, Coordinate):
+        if is_fixed(value):
             places[:, k] = value
     return places
 

@@ -30,7 +30,6 @@ import numpy as np
 import sympy
 
 from pinnsolve.errors import ProblemError, SolutionError
-from pinnsolve.pde.coordinates import Coordinate
 from pinnsolve.pde.jets import Jet
 from pinnsolve.pde.known import Known
 from pinnsolve.pde.numeric import evaluate
@@ -178,7 +177,7 @@ def _sides(block: Block, system: System) -> list[tuple[int, sympy.Expr]] | str:
         return f"the network is not periodic in {system.coordinates[axes[0]]}"
     if len(block.sites) != 1:
         return "it relates several places"
-    fixed = [(k, v) for k, v in enumerate(block.sites[0]) if not isinstance(v, Coordinate)]
+    fixed = [(k, v) for k, v in enumerate(block.sites[0]) if isinstance(v, float)]
     if block.sides:
         fixed = [(axis, end) for axis in block.sides for end in system.intervals[axis]]
     elif len(fixed) != 1 or fixed[0][1] not in system.intervals[fixed[0][0]]:
@@ -195,7 +194,8 @@ def _given(residual: Residual, system: System) -> tuple[Jet, sympy.Expr] | str:
     slope: Any = residual.expression.diff(jet)
     rest: Any = residual.expression.xreplace({jet: sympy.S.Zero})
     value = -rest / slope
-    if not slope.is_number or not slope or not value.free_symbols <= set(system.coordinates):
+    own = {system.coordinates[k] for k in system.inputs(jet.field)}
+    if not slope.is_number or not slope or not value.free_symbols <= own:
         return "it does not give a value"
     return jet, value
 

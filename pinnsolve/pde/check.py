@@ -4,7 +4,7 @@ This module reads the declaration itself (equations, symbols, domain, places); `
 counts equations and conditions. Invariant: what is well posed, or in doubt, is accepted.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
@@ -18,7 +18,7 @@ from pinnsolve.pde import agreement, wellposed
 from pinnsolve.pde.boundary import OnBoundary
 from pinnsolve.pde.check_table import CheckTable, Outcome, Row
 from pinnsolve.pde.conditions import Condition, Interval, classify, classify_observed
-from pinnsolve.pde.coordinates import Coordinate
+from pinnsolve.pde.coordinates import Coordinate, Parameter
 from pinnsolve.pde.fields import Field, is_finite_number
 from pinnsolve.pde.observations import check_inside
 from pinnsolve.pde.text import text
@@ -118,22 +118,22 @@ def fields_of(equations: Sequence[sympy.Basic]) -> tuple[Field, ...]:
     """The fields of the equations as declared, in the order of first use.
 
     Raises:
-        ProblemError: there is no equation, or fields have different coordinates.
+        ProblemError: there is no equation, or two fields or coordinates have the same name.
     """
     found: dict[Field, None] = {}
+    names: dict[str, Any] = {}
     for item in equations:
         for node in sympy.preorder_traversal(item):
             if isinstance(node, Field) and node.declared not in found:
                 found[node.declared] = None
-                first = next(iter(found))
-                if node.coordinates != first.coordinates:
-                    raise ProblemError(
-                        "PS-E019",
-                        f"{node.declared} and {first} do not have the same coordinates",
-                        text(item),
-                        f"declare all fields of a problem on the same coordinates, for example "
-                        f'field("{node.name}", {", ".join(map(str, _longer(node, first)))})',
-                    )
+                for thing in (node.declared, *node.coordinates):
+                    if names.setdefault(thing.name, thing) != thing:
+                        raise ProblemError(
+                            "PS-E016",
+                            f"{names[thing.name]!r} and {thing!r} have the same name",
+                            text(item),
+                            "rename one of them, or use the object of one declaration",
+                        )
     if not found:
         raise ProblemError(
             "PS-E017", "the problem has no equation", "Problem()", "pass at least one equation"
@@ -141,46 +141,75 @@ def fields_of(equations: Sequence[sympy.Basic]) -> tuple[Field, ...]:
     return tuple(found)
 
 
+def coordinates_of(fields: Sequence[Field]) -> tuple[Coordinate, ...]:
+    """The coordinates of all fields: those of a field with the most of them first, in its order."""
+    ordered = sorted(fields, key=lambda f: -len(f.coordinates))
+    return tuple(dict.fromkeys(c for f in ordered for c in f.coordinates))
+
+
 def unknowns_of(
-    equations: Sequence[sympy.Basic], coordinates: Sequence[Coordinate], fields: Sequence[Field]
+    equations: Iterable[sympy.Basic], coordinates: Sequence[Coordinate], fields: Sequence[Field]
 ) -> tuple[Unknown, ...]:
     """The unknown numbers of the equations, in the order of first use.
 
     Raises:
         ProblemError: two of them, or one and a field or coordinate, have the same name.
     """
-    taken: dict[str, Any] = {str(c): c for c in coordinates} | {f.name: f for f in fields}
-    found: dict[Unknown, None] = {}
-    for item in equations:
-        for node in sympy.preorder_traversal(item):
-            if isinstance(node, Unknown) and node not in found:
+    return _named_once(equations, (*coordinates, *fields), Unknown, "an unknown number")
+
+
+def parameters_of(
+    expressions: Iterable[sympy.Basic], fields: Sequence[Field]
+) -> tuple[Parameter, ...]:
+    """The parameters of equations and whatever else may contain them, in the order of first use.
+
+    Raises:
+        ProblemError: two of them, or one and a field or coordinate, have the same name.
+    """
+    return _named_once(expressions, (*coordinates_of(fields), *fields), Parameter, "a parameter")
+
+
+def _named_once(
+    expressions: Iterable[sympy.Basic], others: Iterable[Any], kind: type[Any], what: str
+) -> tuple[Any, ...]:
+    taken: dict[str, Any] = {other.name: other for other in others}
+    found: dict[Any, None] = {}
+    for item in expressions:
+        for node in filter(lambda node: isinstance(node, kind), _nodes(item)):
+            if node not in found:
                 if node.name in taken:
                     raise ProblemError(
                         "PS-E016",
-                        f"an unknown number and something else are both called {node.name}",
+                        f"{what} and something else are both called {node.name}",
                         text(item),
-                        "use the object of one call of unknown(), or give it another name",
+                        f"use the object of one call of {kind.__name__.lower()}(), or give it "
+                        "another name",
                     )
                 found[node], taken[node.name] = None, node
     return tuple(found)
 
 
+def _nodes(item: sympy.Basic) -> Iterator[Any]:
+    return sympy.preorder_traversal(item)
+
+
 def domain(
-    given: Mapping[Any, Any], fields: Sequence[Field]
+    given: Mapping[Any, Any], fields: Sequence[Field], parameters: Sequence[Parameter] = ()
 ) -> tuple[tuple[Coordinate, Interval], ...]:
-    """The intervals in the order of the coordinates of the fields.
+    """The intervals in the order of `coordinates_of` the fields, then the ranges of parameters.
 
     Raises:
         ProblemError: a coordinate without interval or an interval without coordinate; an interval
             that is empty, reversed or not finite.
     """
-    coordinates = fields[0].coordinates
+    coordinates = coordinates_of(fields)
     shown = "domain={" + ", ".join(f"{k}: {v}" for k, v in given.items()) + "}"
     for c in coordinates:
         if c not in given:
+            user = next(f for f in fields if c in f.coordinates)
             raise ProblemError(
                 "PS-E014",
-                f"the coordinate {c} of {fields[0]} has no interval",
+                f"the coordinate {c} of {user} has no interval",
                 shown,
                 f"add {c}: (low, high) to the domain, with the coordinate itself as the key",
             )
@@ -190,9 +219,12 @@ def domain(
             "PS-E014",
             f"the domain has an interval for {strangers[0]}, on which no field depends",
             shown,
-            f"leave it out, or declare the fields on {strangers[0]} too",
+            f"leave it out: {strangers[0]} has the range of its declaration"
+            if isinstance(strangers[0], Parameter)
+            else f"leave it out, or declare the fields on {strangers[0]} too",
         )
-    return tuple((c, _interval(c, given[c])) for c in coordinates)
+    intervals = tuple((c, _interval(c, given[c])) for c in coordinates)
+    return (*intervals, *((p, (p.low, p.high)) for p in parameters))
 
 
 def _convert(item: Any, where: str) -> sympy.Basic:
@@ -291,7 +323,7 @@ def _check_places(
         )
     for site in condition.sites:
         for c, value, (low, high) in zip(coordinates, site, intervals, strict=True):
-            if not isinstance(value, Coordinate) and not low <= value <= high:
+            if isinstance(value, float) and not low <= value <= high:
                 raise ProblemError(
                     "PS-E005",
                     f"{c} = {value:g} is outside the domain {low:g} <= {c} <= {high:g}",
@@ -308,10 +340,6 @@ def _check_places(
             condition.source,
             f"put {c} = {value:g} there as well: expression.subs({c}, {value:g})",
         )
-
-
-def _longer(first: Field, second: Field) -> Iterable[Coordinate]:
-    return max(first.coordinates, second.coordinates, key=len)
 
 
 # --- the table: codes, what is asked for, and the function that refuses or says what it saw -----
@@ -346,8 +374,10 @@ def _places(stated: Stated) -> Outcome:
 
 
 def _observed(stated: Stated) -> Outcome:
-    for given in stated.problem.observations:
-        check_inside(given, stated.problem.domain)
+    problem = stated.problem
+    for given in problem.observations:
+        measured = classify_observed(given, problem.coordinates, problem.intervals)
+        check_inside(given, problem.domain, {c for part in measured for c in part.free})
     names = "; ".join(map(str, stated.problem.observations))
     return Outcome(names, "ok" if stated.data or names else "-")
 
@@ -378,7 +408,7 @@ def _along(stated: Stated, time: bool) -> Outcome:
     problem = stated.problem
     if stated.data:
         return Outcome("observations may stand for them", "-")
-    axes = [k for k, c in enumerate(problem.coordinates) if c.is_time == time]
+    axes = [k for k, c in enumerate(problem.coordinates) if (c.is_time if time else c.is_space)]
     wellposed.check_sides(stated.conditions, problem.fields, problem.domain, axes)
     return Outcome(", ".join(f"{problem.coordinates[k]}" for k in axes), "ok" if axes else "-")
 
@@ -402,7 +432,7 @@ def _meetings(stated: Stated) -> Outcome:
 # What a `Problem` is made by refuses the codes of the first rows before there is one to check.
 CHECKS: tuple[tuple[str, str, Callable[[Stated], Outcome]], ...] = (
     ("PS-E001 PS-E002 PS-E007 PS-E017", "statements are equations of the fields", _statements),
-    ("PS-E003 PS-E016 PS-E018 PS-E019", "fields are taken as they were declared", _fields),
+    ("PS-E003 PS-E016 PS-E018", "fields are taken as they were declared", _fields),
     ("PS-E006 PS-E014", "every coordinate has an interval", _domain),
     ("PS-E004", "every symbol is known", _symbols),
     ("PS-E005 PS-E015", "conditions lie in the domain", _places),

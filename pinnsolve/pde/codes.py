@@ -19,7 +19,6 @@ CODES: dict[str, str] = {
     "PS-E016": "a name cannot be declared",
     "PS-E017": "not an equation",
     "PS-E018": "a field at a fixed place is differentiated along the fixed coordinate",
-    "PS-E019": "fields of one problem do not have the same coordinates",
     "PS-E020": "nothing determines an unknown number",
     "PS-E021": "a condition cannot hold exactly, as is required",
     "PS-E022": "observations that cannot be used",

@@ -12,7 +12,7 @@ import sympy
 from pinnsolve.errors import ProblemError
 from pinnsolve.pde.boundary import OnBoundary
 from pinnsolve.pde.coordinates import Coordinate
-from pinnsolve.pde.jets import Jet, Site, resolve
+from pinnsolve.pde.jets import Jet, Site, is_fixed, resolve
 from pinnsolve.pde.observations import Observations
 from pinnsolve.pde.text import text
 
@@ -26,7 +26,8 @@ class Condition:
     Attributes:
         equation: as the user gave it.
         residual: left minus right, in jets and coordinates.
-        sites: places that occur, one entry per coordinate: the coordinate, or its fixed value.
+        sites: places that occur, one entry per coordinate: the coordinate, its fixed value, or
+            None where no field depends on it.
         free: coordinates that are free at some site.
         kind: "equation" (holds in the interior), "initial", "boundary", "periodic" (relates two
             places), "data" (observations) or "point" (everything else).
@@ -67,7 +68,7 @@ class Condition:
 
     def fixed(self, site: int = 0) -> tuple[int, ...]:
         """The positions of the coordinates that are fixed at a site."""
-        return tuple(i for i, v in enumerate(self.sites[site]) if not isinstance(v, Coordinate))
+        return tuple(i for i, v in enumerate(self.sites[site]) if is_fixed(v))
 
     def fixes(self, axis: int, end: float | None = None) -> bool:
         """Whether it holds on a side where this coordinate alone is fixed, at this end if given."""
@@ -105,12 +106,10 @@ def classify(
 
     whole = isinstance(equation, OnBoundary)
     resolved = resolve(difference(equation.equation if whole else equation), coordinates, snap)
+    free = tuple(c for c in coordinates if any(c in site for site in resolved.sites))
     if whole:
         sides = _sides(equation, resolved.sites, coordinates)
-        return Condition(
-            equation, resolved.expression, resolved.sites, tuple(coordinates), "boundary", sides
-        )
-    free = tuple(c for c in coordinates if any(c in site for site in resolved.sites))
+        return Condition(equation, resolved.expression, resolved.sites, free, "boundary", sides)
     kind = _kind(resolved.sites, coordinates, intervals)
     return Condition(equation, resolved.expression, resolved.sites, free, kind)
 
@@ -119,14 +118,14 @@ def _sides(
     equation: OnBoundary, sites: Sequence[Site], coordinates: Sequence[Coordinate]
 ) -> tuple[int, ...]:
     """The positions of the space coordinates, for a condition on the whole boundary."""
-    if any(not isinstance(value, Coordinate) for site in sites for value in site):
+    if any(is_fixed(value) for site in sites for value in site):
         raise ProblemError(
             "PS-E005",
             "a condition on the whole boundary holds at a fixed place as well",
             text(equation),
             "write the field without a place inside on_boundary(), or the condition without it",
         )
-    sides = tuple(axis for axis, c in enumerate(coordinates) if not c.is_time)
+    sides = tuple(axis for axis, c in enumerate(coordinates) if c.is_space and c in sites[0])
     if not sides:
         raise ProblemError(
             "PS-E005",
@@ -147,7 +146,7 @@ def classify_observed(
     """
     found = [classify(residual, coordinates, intervals) for residual in given.residuals]
     for condition, expression in zip(found, given.expressions, strict=True):
-        if condition.sites != (tuple(coordinates),):
+        if any(is_fixed(value) for site in condition.sites for value in site):
             raise ProblemError(
                 "PS-E022",
                 "a field in observations is at a fixed place",
@@ -171,7 +170,7 @@ def periodic_axis(condition: Condition, intervals: Sequence[Interval]) -> int | 
 def _kind(
     sites: Sequence[Site], coordinates: Sequence[Coordinate], intervals: Sequence[Interval]
 ) -> str:
-    fixed = [[i for i, v in enumerate(site) if not isinstance(v, Coordinate)] for site in sites]
+    fixed = [[i for i, v in enumerate(site) if is_fixed(v)] for site in sites]
     if not all(fixed):
         return "equation"
     if len(sites) > 1:

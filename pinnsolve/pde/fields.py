@@ -16,7 +16,7 @@ import sympy
 from sympy.core.function import AppliedUndef, UndefinedFunction
 
 from pinnsolve.errors import ProblemError
-from pinnsolve.pde.coordinates import Coordinate, split_names
+from pinnsolve.pde.coordinates import Coordinate, Parameter, split_names
 
 
 class FieldDerivative(sympy.Derivative):
@@ -97,6 +97,14 @@ class Field(AppliedUndef):
         Raises:
             ProblemError: a variable is a declared coordinate that is fixed here.
         """
+        for number in (item for symbol in symbols for item in _flat(symbol)):
+            if isinstance(number, Parameter):
+                raise ProblemError(
+                    "PS-E018",
+                    f"{self} is not differentiated by the parameter {number}, which it depends on",
+                    f"{self}.diff({', '.join(map(str, symbols))})",
+                    f"declare {number} as a coordinate, if its derivatives are in the equations",
+                )
         names = {str(symbol) for item in symbols for symbol in _flat(item)}
         for coordinate, value in zip(self.coordinates, self.args, strict=True):
             if coordinate.name in names and value != coordinate and value.is_number:
@@ -260,6 +268,13 @@ def _check_declaration(name: str, coordinates: Sequence[Any]) -> None:
             f"the field {name} needs coordinates as its arguments",
             shown,
             'make them first, for example x, t = coordinates("x t")',
+        )
+    if extra := [c for c in coordinates if isinstance(c, Parameter)]:
+        raise ProblemError(
+            "PS-E016",
+            f"the field {name} cannot be declared with the parameter {extra[0]}",
+            shown,
+            f"leave {extra[0]} out: every field depends on the parameters of the problem",
         )
     names = [c.name for c in coordinates]
     if len(set(names)) < len(names) or name in names:

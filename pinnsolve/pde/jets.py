@@ -4,18 +4,18 @@ Invariant: an expression returned by `resolve` contains no field, no derivative 
 only coordinates, numbers, functions of them, and `Jet`s.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import sympy
 
 from pinnsolve.errors import ProblemError
-from pinnsolve.pde.coordinates import Coordinate
+from pinnsolve.pde.coordinates import Coordinate, Parameter
 from pinnsolve.pde.fields import Field, is_finite_number
 from pinnsolve.pde.text import text
 
-Site = tuple[Coordinate | float, ...]
+Site = tuple[Coordinate | float | None, ...]  # None along what no field there depends on
 
 
 class Jet(sympy.Symbol):
@@ -86,7 +86,8 @@ def resolve(
 
     Args:
         expression: fields, sympy derivatives and substitutions of any nesting.
-        coordinates: the coordinates of the system, which are those of every field.
+        coordinates: the coordinates of the system; a field may depend on some of them only, but
+            does on every parameter.
         snap: maps a literal place to the number kept for it.
 
     Raises:
@@ -96,23 +97,62 @@ def resolve(
     names = [c.name for c in coordinates]
     found: dict[Site, int] = {}
 
-    def emit(target: Field, place: Sequence[sympy.Expr], orders: Mapping[int, int]) -> Jet:
-        site = tuple(_place(target, a, c, snap) for a, c in zip(place, coordinates, strict=True))
+    def emit(target: Field, place: Sequence[sympy.Expr], orders: Mapping[Any, int]) -> Jet:
+        own = dict(zip(target.coordinates, place, strict=True))
+        site = tuple(
+            _place(target, own[c], c, snap)
+            if c in own
+            else (c if isinstance(c, Parameter) else None)
+            for c in coordinates
+        )
         index = found.setdefault(site, len(found))
-        return Jet(target.name, [orders.get(i, 0) for i in range(len(names))], index, names=names)
+        return Jet(target.name, [orders.get(c, 0) for c in coordinates], index, names=names)
 
     raw = _walk(expression, {}, emit)
-    sites = tuple(sorted(found, key=_site_key))
+    full = _completed(list(found), coordinates, raw.free_symbols)
+    sites = tuple(sorted(set(full), key=_site_key))
     moved = {
-        jet: Jet(jet.field, jet.orders, sites.index(site), names=names)
-        for site, index in found.items()
+        jet: Jet(jet.field, jet.orders, place, names=names)
         for jet in raw.atoms(Jet)
-        if jet.site == index != sites.index(site)
+        if (place := sites.index(full[jet.site])) != jet.site
     }
     return Resolved(raw.xreplace(moved) if moved else raw, sites)
 
 
-Emit = Callable[[Field, Sequence[sympy.Expr], Mapping[int, int]], Jet]
+def is_fixed(value: object) -> bool:
+    """Whether a place is fixed along a coordinate, of which it is the value in a `Site`."""
+    return isinstance(value, float)
+
+
+def _completed(
+    sites: Sequence[Site], coordinates: Sequence[Coordinate], explicit: Collection[Any]
+) -> list[Site]:
+    """Sites of fields with fewer coordinates as sites of the others: any place will do along what a
+    field does not depend on. None is left where that is so for all, unless the coordinate occurs
+    outside of fields."""
+    whole, ordered = [], sorted(sites, key=_site_key)
+    for place in sites:
+        site = place
+        for other in ordered:
+            site = _joined(site, other) if _fits(site, other) else site
+        for other in reversed(ordered):
+            site = _joined(site, other)
+        pairs = zip(site, coordinates, strict=True)
+        whole.append(tuple(c if v is None and c in explicit else v for v, c in pairs))
+    return whole
+
+
+def _joined(site: Site, other: Site) -> Site:
+    """A site with what it lacks from another one."""
+    return tuple(b if a is None else a for a, b in zip(site, other, strict=True))
+
+
+def _fits(site: Site, other: Site) -> bool:
+    """Whether two sites are the same along all that both have a place on."""
+    return all(a is None or b is None or a == b for a, b in zip(site, other, strict=True))
+
+
+Emit = Callable[[Field, Sequence[sympy.Expr], Mapping[Any, int]], Jet]
 
 
 def _walk(node: Any, places: Mapping[Any, Any], emit: Emit) -> Any:
@@ -123,7 +163,7 @@ def _walk(node: Any, places: Mapping[Any, Any], emit: Emit) -> Any:
         target: Any = node.expr
         if isinstance(target, Field) and all(v in target.args for v in node.variables):
             counts: Any = node.variable_count
-            orders = {target.args.index(v): int(n) for v, n in counts}
+            orders = {target.coordinates[target.args.index(v)]: int(n) for v, n in counts}
             return emit(target, [places.get(a, a) for a in target.args], orders)
         value = node.doit()
         if value == node:
@@ -160,5 +200,8 @@ def _place(
     )
 
 
-def _site_key(site: Site) -> tuple[tuple[bool, float], ...]:
-    return tuple((True, 0.0) if isinstance(v, Coordinate) else (False, v) for v in site)
+def _site_key(site: Site) -> tuple[tuple[int, float], ...]:
+    """Places that are fixed first, then free ones, then those without any."""
+    return tuple(
+        (0, v) if isinstance(v, float) else (1 + (not isinstance(v, Coordinate)), 0.0) for v in site
+    )

@@ -4,7 +4,7 @@ Invariant: of an `Observations` that exists all numbers are finite, all arrays h
 point, and every noise is positive.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -255,24 +255,29 @@ def _column(given: Any, name: str, rows: int, shown: str, origin: Origin) -> Arr
 
 
 def check_inside(
-    given: Observations, domain: Sequence[tuple[Coordinate, tuple[float, float]]]
+    given: Observations,
+    domain: Sequence[tuple[Coordinate, tuple[float, float]]],
+    needed: Collection[Coordinate],
 ) -> None:
     """Refuse observations that a domain does not hold.
 
     Raises:
-        ProblemError: places outside (with the rows), or not along all the coordinates.
+        ProblemError: places outside (with the rows), or not along all the coordinates needed.
     """
     names = [c for c, _ in domain]
-    if set(given.coordinates) != set(names):
+    if not set(needed) <= set(given.coordinates) <= set(names):
+        wanted = [c for c in names if c in needed]
         raise _refusal(
             f"places are given along {', '.join(map(str, given.coordinates))}, "
-            f"the problem has {', '.join(map(str, names))}",
+            f"what is measured depends on {', '.join(map(str, wanted))}",
             str(given),
             "give the places along each coordinate: at={"
-            + ", ".join(f"{c}: ..." for c in names)
+            + ", ".join(f"{c}: ..." for c in wanted)
             + "}",
         )
     for c, (low, high) in domain:
+        if c not in given.coordinates:
+            continue
         column = given.points[:, given.coordinates.index(c)]
         outside = (column < low) | (column > high)
         if outside.any():

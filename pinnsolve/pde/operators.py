@@ -23,7 +23,7 @@ def space(*expressions: sympy.Expr) -> tuple[Coordinate, ...]:
                 found.update(dict.fromkeys(node.coordinates))
     loose = set().union(*(sympy.sympify(e).atoms(Coordinate) for e in expressions))
     found.update(dict.fromkeys(sorted(loose, key=lambda c: c.name)))
-    return tuple(c for c in found if not c.is_time)
+    return tuple(c for c in found if c.is_space)
 
 
 def gradient(expression: sympy.Expr) -> tuple[sympy.Expr, ...]:

@@ -3,13 +3,15 @@
 A network can then be periodic by construction, and needs no condition for it.
 """
 
-from pinnsolve.pde.coordinates import Coordinate
-from pinnsolve.pde.jets import Jet
+from collections.abc import Collection
+
+from pinnsolve.pde.jets import Jet, is_fixed
 from pinnsolve.pde.system import Block, System
 
 
-def periodic_axes(system: System) -> tuple[int, ...]:
-    """Positions of the coordinates at whose two ends the values of every field are declared equal.
+def periodic_axes(system: System, fields: Collection[str]) -> tuple[int, ...]:
+    """Positions of the coordinates at whose two ends the values of all these fields are declared
+    equal.
 
     Conditions on derivatives need not be declared: what solves an equation with equal values and is
     meant to be continued periodically has equal derivatives as well.
@@ -20,7 +22,7 @@ def periodic_axes(system: System) -> tuple[int, ...]:
         if axis is not None:
             fields = {name for r in block.residuals if (name := _equated(r.expression))}
             equal.setdefault(axis, set()).update(fields)
-    return tuple(sorted(axis for axis, names in equal.items() if names == set(system.fields)))
+    return tuple(sorted(axis for axis, names in equal.items() if names >= set(fields)))
 
 
 def _joined_axis(block: Block, system: System) -> int | None:
@@ -32,7 +34,7 @@ def _joined_axis(block: Block, system: System) -> int | None:
     if len(apart) != 1 or {first[apart[0]], second[apart[0]]} != set(system.intervals[apart[0]]):
         return None
     others = [value for k, value in enumerate(first) if k != apart[0]]
-    return apart[0] if all(isinstance(value, Coordinate) for value in others) else None
+    return None if any(is_fixed(value) for value in others) else apart[0]
 
 
 def _equated(expression: object) -> str | None:

@@ -4,7 +4,7 @@ Invariant: a `Problem` that exists has passed `check`, so it can be solved as it
 """
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as attribute
 from typing import Any
@@ -16,7 +16,7 @@ from pinnsolve.pde import check
 from pinnsolve.pde.boundary import OnBoundary
 from pinnsolve.pde.check_table import CheckTable
 from pinnsolve.pde.conditions import Interval
-from pinnsolve.pde.coordinates import Coordinate
+from pinnsolve.pde.coordinates import Coordinate, Parameter
 from pinnsolve.pde.fields import Field
 from pinnsolve.pde.observations import Observations
 from pinnsolve.pde.text import statement, text
@@ -38,7 +38,8 @@ class Problem:
     Attributes:
         equations: as given, flattened.
         observations: likewise.
-        domain: (coordinate, (low, high)) in the order of the arguments of the fields.
+        domain: (coordinate, (low, high)) in the order of the arguments of the fields; parameters,
+            which are arguments of every field, last.
         fields: in the order of first use.
         unknowns: numbers to be found along with the fields, in the order of first use.
         exact: expression by field name, or None.
@@ -82,11 +83,12 @@ class Problem:
         object.__setattr__(self, "equations", parts)
         object.__setattr__(self, "observations", observed)
         object.__setattr__(self, "fields", fields)
-        object.__setattr__(self, "domain", check.domain(domain, fields))
         measured = [e for given in observed for e in given.expressions]
+        parameters = check.parameters_of([*parts, *measured], fields)
+        object.__setattr__(self, "domain", check.domain(domain, fields, parameters))
         unknowns = check.unknowns_of([*parts, *measured], self.coordinates, fields)
         object.__setattr__(self, "unknowns", unknowns)
-        object.__setattr__(self, "exact", _exact(exact, fields))
+        object.__setattr__(self, "exact", _exact(exact, self.arguments))
         table, warned = check.check(self)
         object.__setattr__(self, "checks", table)
         for warning in warned:
@@ -94,8 +96,18 @@ class Problem:
 
     @property
     def coordinates(self) -> tuple[Coordinate, ...]:
-        """The coordinates, in the order of the arguments of the fields."""
+        """The coordinates, in the order of the arguments of the fields, then the parameters."""
         return tuple(coordinate for coordinate, _ in self.domain)
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The parameters, in the order of first use."""
+        return tuple(c for c in self.coordinates if isinstance(c, Parameter))
+
+    @property
+    def arguments(self) -> dict[str, tuple[Coordinate, ...]]:
+        """What each field depends on, by its name: its coordinates, then every parameter."""
+        return {f.name: (*f.coordinates, *self.parameters) for f in self.fields}
 
     @property
     def intervals(self) -> tuple[Interval, ...]:
@@ -151,12 +163,12 @@ def _latex(equation: sympy.Basic) -> str:
 
 
 def _exact(
-    exact: Mapping[Any, Any] | None, fields: tuple[Field, ...]
+    exact: Mapping[Any, Any] | None, arguments: Mapping[str, Sequence[Coordinate]]
 ) -> dict[str, sympy.Expr] | None:
     """Expressions by field name; keys may be fields or names."""
     if exact is None:
         return None
-    names = [f.name for f in fields]
+    names = list(arguments)
     by_name = {
         k.name if isinstance(k, Field) else k: sympy.sympify(v, strict=True)
         for k, v in exact.items()
@@ -169,14 +181,13 @@ def _exact(
             f"exact={{{unknown[0]}: {by_name[unknown[0]]}}}",
             f"its fields are {', '.join(names)}",
         )
-    allowed = set(fields[0].coordinates)
     for name, value in by_name.items():
-        strangers = sorted(map(str, value.free_symbols - allowed))
+        strangers = sorted(map(str, value.free_symbols - set(arguments[name])))
         if strangers:
             raise ProblemError(
                 "PS-E004",
                 f"the exact solution contains the unknown symbol {strangers[0]}",
                 f"exact={{{name}: {text(value)}}}",
-                f"use numbers and the coordinates {', '.join(map(str, fields[0].coordinates))}",
+                f"use numbers and the coordinates {', '.join(map(str, arguments[name]))}",
             )
     return by_name

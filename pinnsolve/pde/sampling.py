@@ -8,7 +8,7 @@ which is an end of its interval. Every set is the image of a unit cube: `from_un
 import numpy as np
 from numpy.typing import NDArray
 
-from pinnsolve.pde.coordinates import Coordinate
+from pinnsolve.pde.coordinates import Coordinate, is_log
 from pinnsolve.pde.system import Block, System
 
 Array = NDArray[np.float64]
@@ -63,13 +63,17 @@ def from_unit_cube(block: Block, system: System, unit: Array) -> Array:
     intervals = dict(zip(system.coordinates, system.intervals, strict=True))
     low, high = np.array([intervals[c] for c in block.free]).T
     inside = low + (high - low) * unit[:, : len(low)]
+    for k, c in enumerate(block.free):
+        if is_log(c):
+            inside[:, k] = low[k] * (high[k] / low[k]) ** unit[:, k]
     points = np.clip(inside, np.nextafter(low, high), np.nextafter(high, low))
     if block.sides:
         # The area of a side is the volume of the box over the length across.
-        areas = np.repeat(1 / (high - low)[list(block.sides)], 2)
+        across = np.array([block.free.index(system.coordinates[axis]) for axis in block.sides])
+        areas = np.repeat(1 / (high - low)[across], 2)
         shares = np.cumsum(areas) / areas.sum()
         side = np.searchsorted(shares[:-1], unit[:, -1], side="right")
-        axis = np.array(block.sides)[side // 2]
+        axis = across[side // 2]
         points[np.arange(len(points)), axis] = np.where(side % 2, high[axis], low[axis])
     return points
 
@@ -79,22 +83,25 @@ def site_points(block: Block, system: System, free_points: Array) -> tuple[Array
 
     Args:
         block: one of the blocks of the system.
-        system: gives the number of coordinates.
+        system: gives the coordinates.
         free_points: (n, len(block.free)).
 
     Returns:
-        One array (n, d) per site.
+        One array (n, d) per site; the middle of an interval along what no field there depends on.
     """
     if block.given is not None:
-        order = [block.given.coordinates.index(c) for c in system.coordinates]
-        return (block.given.points[:, order],)
-    column = {c: i for i, c in enumerate(block.free)}
+        coordinates, known = block.given.coordinates, block.given.points
+    else:
+        coordinates, known = block.free, free_points
+    column = dict(zip(coordinates, known.T, strict=True))
     places = []
     for site in block.sites:
-        points = np.empty((len(free_points), system.dimension))
+        points = np.tile(np.mean(system.intervals, axis=1), (len(known), 1))
         for axis, value in enumerate(site):
-            fixed = not isinstance(value, Coordinate)
-            points[:, axis] = value if fixed else free_points[:, column[value]]
+            if isinstance(value, Coordinate):
+                points[:, axis] = column[value]
+            elif value is not None:
+                points[:, axis] = value
         places.append(points)
     return tuple(places)
 

@@ -13,7 +13,7 @@ import sympy
 
 from pinnsolve.pde.boundary import OnBoundary
 from pinnsolve.pde.conditions import Condition, Interval, classify, classify_observed
-from pinnsolve.pde.coordinates import Coordinate
+from pinnsolve.pde.coordinates import Coordinate, is_log
 from pinnsolve.pde.jets import Jet, Site
 from pinnsolve.pde.observations import Observations
 from pinnsolve.pde.problem import Problem
@@ -52,7 +52,8 @@ class Block:
     Attributes:
         free: the coordinates over which points are drawn; none where the points are given.
         sites: the places that the residuals touch for each point of the set; for each coordinate of
-            the system the coordinate itself where it is free, or its fixed value.
+            the system the coordinate itself where it is free, its fixed value, or None where no
+            field in the residuals depends on it.
         residuals: the equations.
         sides: positions of the coordinates at one of whose ends each point lies, if the set is the
             whole boundary: all coordinates vary over it.
@@ -76,9 +77,10 @@ class System:
     """A problem in normal form.
 
     Attributes:
-        coordinates: of every field, in the order of their arguments.
+        coordinates: of all fields, in the order of their arguments, then the parameters.
         intervals: (low, high) of each coordinate.
         fields: names, in the order of first use.
+        arguments: of each field, in their order: the positions of what it depends on.
         blocks: the residuals; those in the interior first, those of data last.
         unknowns: numbers that occur in the residuals and are to be found.
         exact: conditions that hold by construction of what stands for the fields, so that no loss
@@ -88,6 +90,7 @@ class System:
     coordinates: tuple[Coordinate, ...]
     intervals: tuple[Interval, ...]
     fields: tuple[str, ...]
+    arguments: tuple[tuple[int, ...], ...]
     blocks: tuple[Block, ...]
     unknowns: tuple[Unknown, ...] = ()
     exact: tuple[Block, ...] = ()
@@ -96,6 +99,18 @@ class System:
     def dimension(self) -> int:
         """The number of coordinates."""
         return len(self.coordinates)
+
+    @property
+    def groups(self) -> dict[tuple[int, ...], tuple[str, ...]]:
+        """The fields that depend on the same coordinates, by the positions of these."""
+        found: dict[tuple[int, ...], tuple[str, ...]] = {}
+        for field, axes in zip(self.fields, self.arguments, strict=True):
+            found[axes] = (*found.get(axes, ()), field)
+        return found
+
+    def inputs(self, field: str) -> tuple[int, ...]:
+        """The positions of the coordinates that a field depends on."""
+        return self.arguments[self.fields.index(field)]
 
     @property
     def residuals(self) -> tuple[Residual, ...]:
@@ -117,7 +132,8 @@ class System:
     def scaling(self) -> str:
         """How each coordinate is mapped to [-1, 1], one line each."""
         return "\n".join(
-            f"{c}: [{low:g}, {high:g}] -> [-1, 1], factor {2 / (high - low):g}"
+            f"{c}: [{low:g}, {high:g}] -> [-1, 1], "
+            + ("logarithmically" if is_log(c) else f"factor {2 / (high - low):g}")
             for c, (low, high) in zip(self.coordinates, self.intervals, strict=True)
         )
 
@@ -163,8 +179,16 @@ def normalize(problem: Problem) -> System:
         for (sites, sides), group in places.items()
     )
     blocks += _observed(problem)
-    names = tuple(f.name for f in problem.fields)
-    return System(problem.coordinates, problem.intervals, names, blocks, problem.unknowns)
+    order = problem.coordinates.index
+    arguments = problem.arguments
+    return System(
+        problem.coordinates,
+        problem.intervals,
+        tuple(arguments),
+        tuple(tuple(map(order, arguments[name])) for name in arguments),
+        blocks,
+        problem.unknowns,
+    )
 
 
 def labels(problem: Problem) -> tuple[str, ...]:
@@ -188,7 +212,8 @@ def _observed(problem: Problem) -> tuple[Block, ...]:
             )
             for label, part in zip(given.labels, parts, strict=True)
         )
-        blocks.append(Block((), parts[0].sites, residuals, given=given))
+        site = tuple(c if c in given.coordinates else None for c in problem.coordinates)
+        blocks.append(Block((), (site,), residuals, given=given))
     return tuple(blocks)
 
 
@@ -227,5 +252,7 @@ def _label(part: Condition) -> str:
     return full if len(full) <= _LABEL else full[: _LABEL - 3].rstrip() + "..."
 
 
-def _show(value: Coordinate | float) -> str:
+def _show(value: Coordinate | float | None) -> str:
+    if value is None:
+        return "any"
     return value.name if isinstance(value, Coordinate) else f"{value:g}"

@@ -19,13 +19,13 @@ from sympy.functions.elementary.piecewise import ExprCondPair
 
 from pinnsolve.errors import FileError, ProblemWarning
 from pinnsolve.pde.boundary import OnBoundary
-from pinnsolve.pde.coordinates import Coordinate
+from pinnsolve.pde.coordinates import Coordinate, Parameter
 from pinnsolve.pde.fields import Field, FieldDerivative, field
 from pinnsolve.pde.observations import Observations
 from pinnsolve.pde.problem import Problem
 from pinnsolve.pde.unknowns import Unknown
 
-FORMAT = 2
+FORMAT = 3
 
 Array = NDArray[np.float64]
 
@@ -117,9 +117,13 @@ def problem_to_data(problem: Problem) -> dict[str, Any]:
     exact = problem.exact
     return {
         "format": FORMAT,
-        "coordinates": [[c.name, c.is_time] for c in problem.coordinates],
-        "intervals": [list(interval) for interval in problem.intervals],
-        "fields": [f.name for f in problem.fields],
+        "coordinates": [
+            [c.name, c.is_time, *interval]
+            for c, interval in problem.domain
+            if not isinstance(c, Parameter)
+        ],
+        "parameters": [[p.name, *p.settings] for p in problem.parameters],
+        "fields": [[f.name, *(c.name for c in f.coordinates)] for f in problem.fields],
         "unknowns": [[unknown.name, *unknown.settings] for unknown in problem.unknowns],
         "equations": [to_data(e) for e in problem.equations],
         "observations": [
@@ -156,15 +160,19 @@ def problem_from_data(
             f"the file holds a problem of format {data.get('format')}, this version reads {FORMAT}"
         )
     try:
-        coordinates = [Coordinate(name, is_time=time) for name, time in data["coordinates"]]
-        fields = [field(name, *coordinates) for name in data["fields"]]
+        domain = {
+            Coordinate(name, is_time=time): (low, high)
+            for name, time, low, high in data["coordinates"]
+        }
+        parameters = [Parameter(*settings) for settings in data["parameters"]]
+        coordinates = {c.name: c for c in domain}
+        fields = [field(name, *(coordinates[c] for c in own)) for name, *own in data["fields"]]
         unknowns = [Unknown(*settings) for settings in data["unknowns"]]
-        domain = dict(zip(coordinates, map(tuple, data["intervals"]), strict=True))
         equations, exact = data["equations"], data["exact"]
         observed = list(enumerate(data["observations"]))
     except (KeyError, TypeError, ValueError) as error:
         raise FileError(f"damaged problem in the file: {error}") from error
-    names = {thing.name: thing for thing in (*coordinates, *fields, *unknowns)}
+    names = {thing.name: thing for thing in (*domain, *parameters, *fields, *unknowns)}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ProblemWarning)
         return Problem(

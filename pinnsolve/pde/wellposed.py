@@ -51,7 +51,8 @@ def check_unknowns(
             )
     if data:
         return
-    for removed in combinations(conditions, len(unknowns) if len(domain) == 1 else 1):
+    alone = sum(c.is_space or c.is_time for c, _ in domain) == 1
+    for removed in combinations(conditions, len(unknowns) if alone else 1):
         try:
             _check_counts([c for c in conditions if c not in removed], fields, domain)
         except ProblemError:
@@ -72,7 +73,8 @@ def _check_counts(
     domain: Domain,
 ) -> None:
     check_count(conditions, fields)
-    check_sides(conditions, fields, domain, range(len(domain)))
+    axes = [axis for axis, (c, _) in enumerate(domain) if c.is_time or c.is_space]
+    check_sides(conditions, fields, domain, axes)
     check_level(conditions, fields)
 
 
@@ -89,13 +91,25 @@ def check_sides(
     """
     interior = [c for c in conditions if c.kind == "equation"]
     others = [c for c in conditions if c.kind != "equation"]
+    alone = sum(c.is_space or c.is_time for c, _ in domain) == 1
     for axis in axes:
         if domain[axis][0].is_time:
-            _check_initial(interior, others, fields, domain, axis)
-        elif len(domain) == 1:
+            _check_initial(_ruling(conditions, fields), others, fields, domain, axis)
+        elif alone:
             _check_ordinary(interior, others, fields, domain)
         else:
             _check_boundary(interior, others, fields, domain, axis)
+
+
+def _ruling(conditions: Sequence[Condition], fields: Sequence[Field]) -> list[Condition]:
+    """The equations, and conditions that may determine a field of fewer coordinates: s(t) by
+    `Eq(s.dt, u.dx(1, t))`, which is on all that it depends on."""
+
+    def rules(c: Condition) -> bool:
+        inner = set(c.free) - {c.sites[0][axis] for axis in c.sides}
+        return any(f.name in c.fields and set(f.coordinates) <= inner for f in fields)
+
+    return [c for c in conditions if c.kind == "equation" or rules(c)]
 
 
 def check_repeated(conditions: Sequence[Condition]) -> None:
@@ -124,7 +138,7 @@ def check_count(conditions: Sequence[Condition], fields: Sequence[Field]) -> Non
         ProblemError: with the fields that no equation contains.
     """
     interior = [c for c in conditions if c.kind == "equation"]
-    if len(interior) >= len(fields):
+    if len(_ruling(conditions, fields)) >= len(fields):
         return
     used = set().union(*(c.fields for c in interior))
     names = [f.name for f in fields]

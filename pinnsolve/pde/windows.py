@@ -54,7 +54,7 @@ class Windows:
         if isinstance(count, bool) or not isinstance(count, int) or count < 1:
             raise PinnsolveError(f"windows must be a whole number of at least 1, not {count!r}")
         if problem.time is None:
-            names = ", ".join(c.name for c in problem.coordinates)
+            names = ", ".join(c.name for c in problem.coordinates if c.is_space)
             raise PinnsolveError(
                 f"windows={count} cuts the time, which {names} has not; a coordinate that is the "
                 'time is called t, or named: coordinates("x s", time="s")'
@@ -130,8 +130,13 @@ class Windows:
         name, order = start
         field = next(f for f in self.problem.fields if f.name == name)
         at = {self._coordinate: sympy.Float(low)}
-        place = [at.get(c, c) for c in self.problem.coordinates]
-        value = before[name](*self.problem.coordinates).diff(self._coordinate, order).xreplace(at)
+        place = [at.get(c, c) for c in field.coordinates]
+        # What a field does not depend on must not occur: the condition would hold over it, too.
+        arguments = [
+            c if c in self.problem.arguments[name] else sympy.Float(sum(interval) / 2)
+            for c, interval in self.problem.domain
+        ]
+        value = before[name](*arguments).diff(self._coordinate, order).xreplace(at)
         along = f"d{self._coordinate.name * order}"
         return sympy.Eq(getattr(field, along)(*place) if order else field(*place), value)
 
@@ -156,6 +161,6 @@ class Windows:
     def _times(self, condition: Condition) -> set[float]:
         """The times at which a condition holds; none if it holds at all times."""
         places = {site[self.axis] for site in condition.sites}
-        fixed = {float(place) for place in places if not isinstance(place, Coordinate)}
+        fixed = {place for place in places if isinstance(place, float)}
         # A time that is free beside one that is fixed is another time.
         return fixed | {float("nan")} if fixed and len(places) > len(fixed) else fixed

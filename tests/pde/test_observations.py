@@ -57,7 +57,10 @@ REFUSED: dict[str, tuple[str, Any]] = {
         "along x are outside 0 <= x <= 2 in rows 1, 2 (from 0)",
         lambda: _problem(_observed(at={x: [0, -1, 3], t: TS})),
     ),
-    "coordinate missing": ("the problem has x, t", lambda: _problem(_observed(at={x: XS}))),
+    "coordinate missing": (
+        "what is measured depends on x, t",
+        lambda: _problem(_observed(at={x: XS})),
+    ),
     "fixed place": ("at a fixed place", lambda: _problem(_observed({u(0, t): US}))),
 }
 

@@ -240,9 +240,17 @@ CASES: dict[str, tuple[str, str, str, Any]] = {
     "inequality": ("PS-E017", "u < 1", "pass Eq(left, right)", lambda: _problem(*HEAT, u < 1)),
     "an object": ("PS-E017", "{}", "pass Eq(left, right)", lambda: _problem(*HEAT, {})),
     "nothing": ("PS-E017", "Problem()", "at least one equation", lambda: _problem()),
-    "fields of different coordinates": (
-        *("PS-E019", "u.dt = k", 'field("k", x, t)'),
+    "a field of fewer coordinates without an equation": (
+        *("PS-E008", "u.dt = k", "add the missing equation"),
         lambda: _problem(Eq(u.dt, k), *HEAT[1:]),
+    ),
+    "a field of fewer coordinates that has no start": (
+        *("PS-E009", "k.dt = u.dx(1, t)", "Eq(k(0), ...)"),
+        lambda: _problem(*HEAT[:-1], Eq(k.dt, u.dx(1, t)), Eq(u(1, t), k)),
+    ),
+    "two fields of one name": (
+        *("PS-E016", "u(x, 0) = u", "rename one of them"),
+        lambda: _problem(*HEAT, Eq(u(x, 0), field("u", x, y))),
     ),
 }
 

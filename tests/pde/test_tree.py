@@ -95,7 +95,7 @@ def test_foreign_data_is_refused(data: Any):
         from_data(data, NAMES)
 
 
-@pytest.mark.parametrize("change", [{"format": 99}, {"intervals": None}, {"coordinates": [["x"]]}])
+@pytest.mark.parametrize("change", [{"format": 99}, {"fields": None}, {"coordinates": [["x"]]}])
 def test_damaged_problems_are_refused(change: dict[str, Any], build: Any):
     with pytest.raises(FileError):
         problem_from_data(problem_to_data(build["heat"]()) | change)
