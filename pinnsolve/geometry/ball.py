@@ -42,6 +42,10 @@ class SpherePiece(AbstractPiece):
     def dimension(self) -> int:
         return len(self.centre)
 
+    @property
+    def closed(self) -> bool:
+        return True
+
     def measure(self, at: At = None) -> Any:
         return (
             self.dimension

@@ -275,8 +275,7 @@ class AbstractSpindle(AbstractShape):
     def implicit(self, x: Sequence[Any]) -> sympy.Expr:
         along, _, height = self.spindle.along(x)
         mantle = self.pieces[-1].implicit(x)
-        end = height - along if self.top_radius == 0 else along * (height - along) / height
-        return conjunction([along if self.top_radius == 0 else end, mantle])
+        return conjunction([along * (height - along) / height, mantle])
 
 
 @final

@@ -199,6 +199,20 @@ class AbstractShape(ABC):
 
         return scaled(self, factor, centre)
 
+    def extrude(self, low: Any, high: Any, name: Any = None) -> AbstractShape:
+        """A shape of the plane drawn out into space, from low to high in the third coordinate.
+
+        Args:
+            low, high: numbers.
+            name: one name for both ends, or two; `back` and `front` by default.
+
+        Raises:
+            ProblemError: the shape is not in two dimensions, or a number is wrong.
+        """
+        from pinnsolve.geometry.extruded import extruded
+
+        return extruded(self, low, high, name)
+
     def repeat(self, step: Any, count: int) -> AbstractShape:
         """The union of `count` copies, each a step from the one before.
 

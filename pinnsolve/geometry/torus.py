@@ -89,6 +89,10 @@ class TorusPiece(AbstractPiece):
     def dimension(self) -> int:
         return 3
 
+    @property
+    def closed(self) -> bool:
+        return True
+
     def measure(self, at: At = None) -> Any:
         return 4 * np.pi**2 * number(self.ring.major, at) * number(self.ring.minor, at)
 

@@ -21,6 +21,7 @@ RING = ps.Torus((1, 0, 0), 2, 0.5, axis=(1, 1, 0))
 CUBE = ps.Hypercube((0, 0, 0, 0), (1, 2, 1, 3))
 BALL5 = ps.Hypersphere((0, 0, 0, 0, 1), 1)
 BITTEN = ps.Sphere((0, 0, 0), 1) - ps.Box((0, 0, 0), (2, 2, 2))
+WEDGE = (ps.Rectangle((0, 0), (3, 2)) - ps.Circle((1, 1), 0.5)).extrude(-1, 1)
 
 # Volumes and areas of their parts in closed form.
 KNOWN: list[tuple[AbstractShape, float, dict[str, float]]] = [
@@ -36,6 +37,11 @@ KNOWN: list[tuple[AbstractShape, float, dict[str, float]]] = [
     (RING, 2 * pi**2 * 2 * 0.25, {"torus": 4 * pi**2}),
     (CUBE, 6, {"low_1": 6, "high_1": 6, "low_2": 3, "high_3": 6, "high_4": 2}),
     (BALL5, 8 * pi**2 / 15, {"sphere": 8 * pi**2 / 3}),
+    (
+        WEDGE,
+        12 - pi / 2,
+        {"left": 4, "top": 6, "circle": 2 * pi, "back": 6 - pi / 4, "front": 6 - pi / 4},
+    ),
     (BITTEN, 7 / 6 * pi, {"sphere": 3.5 * pi, "left": pi / 4, "bottom": pi / 4, "back": pi / 4}),
 ]
 SHAPES = pytest.mark.parametrize("shape", [row[0] for row in KNOWN], ids=repr)
@@ -156,6 +162,16 @@ def test_a_parameter_may_be_a_size() -> None:
         assert moving.contains(points, {radius: values}).all()
 
 
+def test_a_rectangle_drawn_out_is_a_box() -> None:
+    drawn, box = ps.Rectangle((0, 0), (1, 2)).extrude(0, 3), BOX
+    assert {name: part.side for name, part in drawn.parts.items()} == {
+        name: part.side for name, part in box.parts.items()
+    }
+    points = np.random.default_rng(0).uniform(-1, 4, (100, 3))
+    assert drawn.distance(points) == pytest.approx(box.distance(points))
+    assert drawn.bounds == box.bounds
+
+
 class Size(sympy.Symbol):
     """A symbol with a range, as parameters are."""
 
@@ -181,6 +197,8 @@ class Size(sympy.Symbol):
         (lambda: ps.Cone((0, 0, 0), (0, 0, 1), 1, name=("a", "b", "c")), "3 names for 2 sides"),
         (lambda: ps.Torus((0, 0, 0), 1, 1), "the tube is as thick as the circle is wide"),
         (lambda: ps.Torus((0, 0, 0), 2, 1, axis=(0, 0, 0)), "the axis is 0"),
+        (lambda: ps.Circle((0, 0), 1).extrude(1, 1), "the high end is not above the low one"),
+        (lambda: BALL.extrude(0, 1), "a shape in 3 dimensions cannot be drawn out"),
         (lambda: ps.Sphere((0, 0, 0), 1) - ps.Circle((0, 0), 1), "one in 2 dimensions"),
         (lambda: ps.Sphere((0, 0, 0), 1) & ps.Sphere((3, 0, 0), 1), "no interior point in common"),
     ],
