@@ -125,6 +125,14 @@ class Moved(AbstractShape):
     def pieces(self) -> tuple[AbstractPiece, ...]:
         return tuple(MovedPiece(piece, self.motion) for piece in self.shape.pieces)
 
+    @property
+    def whole(self) -> bool:
+        return self.shape.whole
+
+    @property
+    def signs(self) -> tuple[int, ...]:
+        return self.shape.signs
+
     def reach(self, at: At = None) -> Any:
         return self.shape.reach(at) * self.motion.factor(at) ** self.dimension
 
@@ -174,6 +182,14 @@ class Renamed(AbstractShape):
     def pieces(self) -> tuple[AbstractPiece, ...]:
         new = dict(self.names)
         return tuple(p.called(new.get(p.name, p.name)) for p in self.shape.pieces)
+
+    @property
+    def whole(self) -> bool:
+        return self.shape.whole
+
+    @property
+    def signs(self) -> tuple[int, ...]:
+        return self.shape.signs
 
     def reach(self, at: At = None) -> Any:
         return self.shape.reach(at)
@@ -233,6 +249,14 @@ class Repeated(AbstractShape):
     @property
     def pieces(self) -> tuple[AbstractPiece, ...]:
         return self._pieces
+
+    @property
+    def whole(self) -> bool:
+        return False
+
+    @property
+    def signs(self) -> tuple[int, ...]:
+        return self.shape.signs * self.count
 
     def reach(self, at: At = None) -> Any:
         return self.shape.reach(at) * self.count

@@ -43,7 +43,17 @@ def number(value: Number, at: At = None) -> Any:
 
 def vector(values: Iterable[Number], at: At = None) -> Array:
     """Numbers side by side: (d,), or (n, d) where one depends on what `at` gives."""
+    values = tuple(values)
+    if all(isinstance(v, float) for v in values):
+        return _constant(values)
     return np.stack(np.broadcast_arrays(*(number(v, at) for v in values)), axis=-1).astype(float)
+
+
+@lru_cache(maxsize=10000)
+def _constant(values: tuple[float, ...]) -> Array:
+    result = np.array(values)
+    result.setflags(write=False)
+    return result
 
 
 @lru_cache(maxsize=1000)

@@ -1,9 +1,7 @@
 """Parts: the named pieces of the boundary of a shape, whatever operations made the shape.
 
-Invariant: a point of a piece belongs to the boundary when the shape lies on exactly one side of the
-piece there, and then the outward normal points to the other side. Every point of the boundary
-belongs to one piece: where pieces coincide, to the first of them. Points closer to another piece
-than the shape's tolerance, and so all corners, are never drawn.
+Invariant: a point of a part bounds the whole shape, and its normal points out of the shape. Corners
+are never drawn.
 """
 
 from __future__ import annotations
@@ -18,9 +16,10 @@ import sympy
 
 from pinnsolve.errors import ProblemError
 from pinnsolve.geometry.implicit import conjunction
-from pinnsolve.geometry.numbers import Array, At, Flags, parameter_values, subset
+from pinnsolve.geometry.numbers import Array, At, parameter_values, subset
 from pinnsolve.geometry.piece import AbstractPiece
 from pinnsolve.geometry.shape import AbstractShape
+from pinnsolve.geometry.visible import visible
 
 PROBES = 1024  # points of a piece by which it is told whether any of it is left
 
@@ -45,8 +44,7 @@ class Part:
     names: tuple[str, ...]
 
     def __repr__(self) -> str:
-        texts = [f"{self.shape!r}.{name}" for name in self.names]
-        return " | ".join(texts)
+        return " | ".join(f"{self.shape.operand}.{name}" for name in self.names)
 
     @property
     def name(self) -> str:
@@ -76,29 +74,41 @@ class Part:
         return Part(self.shape, tuple(dict.fromkeys((*self.names, *other.names))))
 
     @cached_property
-    def pieces(self) -> tuple[int, ...]:
-        """Which of the shape's pieces have one of the names."""
-        found = enumerate(self.shape.pieces)
-        return tuple(i for i, piece in found if piece.name in self.names)
+    def indices(self) -> tuple[int, ...]:
+        """Which of the shape's pieces have one of the names, and bound it somewhere."""
+        shape = self.shape
+        found = [i for i, piece in enumerate(shape.pieces) if piece.name in self.names]
+        return tuple(i for i in found if shape.runs is None or len(shape.runs[i].clear))
+
+    @property
+    def pieces(self) -> tuple[AbstractPiece, ...]:
+        """The pieces that it is made of."""
+        return tuple(self.shape.pieces[i] for i in self.indices)
 
     @property
     def side(self) -> tuple[int, float] | None:
         """The axis and the place on it, if it is a whole side of an axis-aligned box."""
         pieces = self.shape.pieces
-        if len(self.pieces) != 1 or any(piece.side is None for piece in pieces):
+        if len(self.indices) != 1 or any(piece.side is None for piece in pieces):
             return None
-        return pieces[self.pieces[0]].side if len(pieces) == 2 * self.dimension else None
+        return self.pieces[0].side if len(pieces) == 2 * self.dimension else None
 
     @cached_property
     def measure(self) -> float:
-        """Length or area; the number of points in one dimension."""
-        from pinnsolve.geometry.sampling import measured
+        """Length or area; the number of points in one dimension.
 
-        return measured(self)
+        Exact but for rounding in one and two dimensions.
+        """
+        from pinnsolve.geometry.measures import measure_of_part
+
+        return measure_of_part(self)
 
     def reach(self, at: At = None) -> Any:
-        """The measure of the pieces of which `draw` keeps what is on the boundary."""
-        return sum(self.shape.pieces[i].measure(at) for i in self.pieces)
+        """The measure of what `draw` picks from, a float or (n,): of the part itself if it never
+        rejects, else of the whole pieces."""
+        if self.shape.runs is not None:
+            return self.measure
+        return sum(piece.measure(at) for piece in self.pieces)
 
     def draw(self, unit: Array, at: At = None) -> Array:
         """Points from numbers between 0 and 1; uniform by length or area from uniform.
@@ -110,20 +120,30 @@ class Part:
         Returns:
             (n, d); rows of nan where the place is not on the boundary of the whole shape.
         """
-        chosen = [self.shape.pieces[i] for i in self.pieces]
-        count = len(unit)
-        sizes = np.stack([np.broadcast_to(p.measure(at), count) for p in chosen])
+        runs = self.shape.runs
+        sizes = np.stack(np.broadcast_arrays(*(self._size(i, at) for i in self.indices)))
         shares = np.cumsum(sizes, axis=0) / sizes.sum(axis=0)
         which = (shares[:-1] <= unit[:, -1]).sum(axis=0)
-        points = np.full((count, self.dimension), np.nan)
-        for k, index in enumerate(self.pieces):
+        points = np.full((len(unit), self.dimension), np.nan)
+        for k, index in enumerate(self.indices):
             rows = np.flatnonzero(which == k)
-            if len(rows):
-                here = subset(at, rows)
-                places = chosen[k].place(unit[rows, :-1], here)
-                kept = visible(self.shape, index, places, here)
-                points[rows[kept]] = places[kept]
+            if len(rows) == 0:
+                continue
+            here = subset(at, rows)
+            piece = self.shape.pieces[index]
+            if runs is None:
+                places = piece.place(unit[rows, :-1], here)
+                if not self.shape.whole:
+                    places[~visible(self.shape, index, places, here)] = np.nan
+                points[rows] = places
+            else:
+                points[rows] = piece.place(_spread(runs[index].clear, unit[rows, :-1]))
         return points
+
+    def _size(self, index: int, at: At) -> Array:
+        whole = np.atleast_1d(self.shape.pieces[index].measure(at))
+        runs = self.shape.runs
+        return whole if runs is None else whole * np.diff(runs[index].clear).sum()
 
     def normals(self, points: Array, at: At = None) -> Array:
         """Unit normals out of the shape, (n, d), at points (n, d) of the part.
@@ -131,56 +151,53 @@ class Part:
         At a corner, which `draw` never gives, it is the normal of one of the pieces that meet.
         """
         points = np.asarray(points, float)
-        pieces = [self.shape.pieces[i] for i in self.pieces]
-        nearest = np.argmin([p.distance(points, at) for p in pieces], axis=0)
+        nearest = np.argmin([piece.distance(points, at) for piece in self.pieces], axis=0)
         result = np.empty_like(points)
-        for k, piece in enumerate(pieces):
+        for k, (index, piece) in enumerate(zip(self.indices, self.pieces, strict=True)):
             rows = np.flatnonzero(nearest == k)
             if len(rows):
-                here = subset(at, rows)
-                direction = piece.normals(points[rows], here)
-                inside = _inner_side(self.shape, points[rows], direction, here)
-                result[rows] = np.where(inside[:, None] < 0, -direction, direction)
+                outward = piece.normals(points[rows], subset(at, rows))
+                result[rows] = self.shape.signs[index] * outward
         return result
+
+    def quadrature(self, count: int) -> tuple[Array, Array]:
+        """Points (n, d) and weights (n,) of a rule for integrals over the part.
+
+        In one and two dimensions a Gauss rule on every smooth stretch, with at least `count`
+        points; in more, `count` points of equal weight.
+        """
+        from pinnsolve.geometry.measures import quadrature_of_part
+
+        return quadrature_of_part(self, count)
 
     def implicit(self, x: Sequence[Any]) -> sympy.Expr:
         """An expression that is 0 on the part and positive on the rest of the shape."""
-        pieces = [self.shape.pieces[i] for i in self.pieces]
-        return conjunction([piece.trimmed(x) for piece in pieces])
+        return conjunction([piece.trimmed(x) for piece in self.pieces])
 
 
-def _inner_side(shape: AbstractShape, points: Array, normals: Array, at: At) -> Array:
-    """+1 where the shape lies only behind the surface, -1 only before it, 0 both or neither."""
-    step = shape.tolerance * normals
-    behind, before = shape.contains(points - step, at), shape.contains(points + step, at)
-    return behind.astype(float) - before
-
-
-def visible(shape: AbstractShape, index: int, points: Array, at: At = None) -> Flags:
-    """Which points (n, d) of a piece are points of the boundary that belong to this piece."""
-    piece: AbstractPiece = shape.pieces[index]
-    normals = piece.normals(points, at)
-    kept = _inner_side(shape, points, normals, at) != 0
-    for i, other in enumerate(shape.pieces):
-        if i == index:
-            continue
-        near = other.distance(points, at) <= shape.tolerance
-        if i > index and near.any():  # a later piece hides nothing, but may make a corner
-            rows = np.flatnonzero(near)
-            theirs = other.normals(points[rows], subset(at, rows))
-            near[rows] = np.abs((theirs * normals[rows]).sum(axis=1)) < 1 - 1e-6
-        kept &= ~near
-    return kept
+def _spread(runs: Array, unit: Array) -> Array:
+    """Parameters in runs (m, 2) from numbers between 0 and 1, (n, 1); nothing for a point."""
+    if unit.shape[1] == 0:
+        return unit
+    lengths = np.diff(runs)[:, 0]
+    ends = np.cumsum(lengths)
+    way = unit[:, 0] * ends[-1]
+    k = np.minimum(np.searchsorted(ends, way, side="right"), len(runs) - 1)
+    s = runs[k, 1] - (ends[k] - way)
+    return np.clip(s, runs[k, 0], runs[k, 1])[:, None]
 
 
 def present_names(shape: AbstractShape) -> tuple[str, ...]:
     """The names of pieces of which something is left in the boundary of a shape."""
+    if shape.whole:
+        return tuple(dict.fromkeys(piece.name for piece in shape.pieces))
+    if shape.runs is not None:
+        pairs = zip(shape.pieces, shape.runs, strict=True)
+        return tuple(dict.fromkeys(piece.name for piece, runs in pairs if len(runs.clear)))
     found: dict[str, None] = {}
-    rng = np.random.default_rng(0)
+    unit = np.random.default_rng(0).random((PROBES, shape.dimension - 1))
     at = parameter_values(shape.symbols, PROBES)
     for index, piece in enumerate(shape.pieces):
-        if piece.name not in found:
-            unit = rng.random((PROBES, shape.dimension - 1))
-            if visible(shape, index, piece.place(unit, at), at).any():
-                found[piece.name] = None
+        if piece.name not in found and visible(shape, index, piece.place(unit, at), at).any():
+            found[piece.name] = None
     return tuple(found)

@@ -132,11 +132,10 @@ def _power(count: int) -> int:
     return max(0, (count - 1).bit_length())
 
 
-def measured(region: AbstractShape | Part) -> float:
-    """Length, area or volume, by the share of Sobol candidates that `draw` keeps."""
+def share_kept(region: AbstractShape | Part) -> float:
+    """The share of Sobol candidates that `draw` keeps."""
     unit = sobol_stream(region.dimension, 0)(MEASURED)
-    kept = ~np.isnan(region.draw(unit)[:, 0])
-    return float(region.reach()) * float(kept.mean())
+    return float(np.mean(~np.isnan(region.draw(unit)[:, 0])))
 
 
 def is_empty(shape: AbstractShape) -> bool:

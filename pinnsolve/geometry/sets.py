@@ -61,6 +61,14 @@ class AbstractPair(AbstractShape):
     def pieces(self) -> tuple[AbstractPiece, ...]:
         return (*self.first.pieces, *self.second.pieces)
 
+    @property
+    def whole(self) -> bool:
+        return False
+
+    @property
+    def signs(self) -> tuple[int, ...]:
+        return (*self.first.signs, *self.second.signs)
+
     def draw(self, unit: Array, at: At = None) -> Array:
         return rejected(self, self._source.draw(unit, at), at)
 
@@ -155,6 +163,10 @@ class Difference(AbstractPair):
     """What is in the first shape and not in the second."""
 
     sign = "-"
+
+    @property
+    def signs(self) -> tuple[int, ...]:
+        return (*self.first.signs, *(-sign for sign in self.second.signs))
 
     @property
     def bounds(self) -> tuple[tuple[float, float], ...]:

@@ -24,6 +24,7 @@ from pinnsolve.geometry.piece import AbstractPiece
 
 if TYPE_CHECKING:
     from pinnsolve.geometry.part import Part
+    from pinnsolve.geometry.runs import Runs
 
 THIN = 1e-6  # of the extent: what is thinner is not told from nothing
 
@@ -109,6 +110,24 @@ class AbstractShape(ABC):
         """Which points (n, d) are inside, (n,); those on the boundary are not."""
         return self.distance(np.asarray(points, float), at) < 0
 
+    @property
+    def whole(self) -> bool:
+        """Whether all of every piece bounds the shape, and `draw` never rejects: true of primitives
+        and of what they become by motions."""
+        return True
+
+    @property
+    def signs(self) -> tuple[int, ...]:
+        """For each piece 1, or -1 where the outward normal of its primitive points inside."""
+        return (1,) * len(self.pieces)
+
+    @cached_property
+    def runs(self) -> tuple[Runs, ...] | None:
+        """Which stretches of each piece bound the shape; None in space, or with parameters."""
+        from pinnsolve.geometry.runs import runs_of
+
+        return None if self.dimension > 2 or self.symbols else runs_of(self)
+
     @cached_property
     def tolerance(self) -> float:
         """How far from a surface the two sides of it are looked at."""
@@ -154,10 +173,14 @@ class AbstractShape(ABC):
 
     @cached_property
     def measure(self) -> float:
-        """Length, area or volume."""
-        from pinnsolve.geometry.sampling import measured
+        """Length, area or volume, exact but for rounding on the line and in the plane.
 
-        return measured(self)
+        Raises:
+            ProblemError: it depends on a parameter.
+        """
+        from pinnsolve.geometry.measures import measure_of_shape
+
+        return measure_of_shape(self)
 
     def translate(self, offset: Any) -> AbstractShape:
         """The shape moved by an offset, (d,) numbers.
