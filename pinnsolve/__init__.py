@@ -66,6 +66,7 @@ from pinnsolve.pde.coordinates import coordinates, parameter
 from pinnsolve.pde.fields import field, fields
 from pinnsolve.pde.observations import observations
 from pinnsolve.pde.operators import at, divergence, gradient, laplace, pin
+from pinnsolve.pde.parts import on
 from pinnsolve.pde.problem import Problem
 from pinnsolve.pde.readers import read_observations
 from pinnsolve.pde.unknowns import unknown
@@ -168,6 +169,7 @@ __all__ = [
     "load",
     "nets",
     "observations",
+    "on",
     "on_boundary",
     "ops",
     "parameter",

@@ -28,6 +28,7 @@ from pinnsolve.errors import PinnsolveError
 from pinnsolve.field_evaluator import FieldEvaluator
 from pinnsolve.nets import MLP, Cell, InputScaling, PeriodicEmbedding, SequentialCell
 from pinnsolve.pde.ansatz import Ansatz, about
+from pinnsolve.pde.columns import column_values
 from pinnsolve.pde.known import known
 from pinnsolve.pde.periodicity import periodic_axes
 from pinnsolve.pde.problem import Problem
@@ -125,6 +126,8 @@ def _residuals(
             free = sample(block, rest, POINTS, SEED) if places is None else places
             points = site_points(block, rest, free)
             leaves |= {f"site{s}": x for s, x in enumerate(points)}
+            if (columns := column_values(block, rest, points)) is not None:
+                leaves["data"] = columns
             for residual, value in zip(
                 block.residuals, evaluate(graph.residuals, leaves), strict=True
             ):

@@ -15,7 +15,7 @@ import numpy as np
 
 from pinnsolve.diff.parameters import Array
 from pinnsolve.errors import PinnsolveError
-from pinnsolve.pde.sampling import residual_adaptive
+from pinnsolve.pde.sampling import accepted, residual_adaptive
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Place:
 
     present: the points in use, (n, k). count: how many to draw.
     sobol: count -> that many new scrambled Sobol points.
-    cube, image: the set is the image of a unit cube of this dimension.
+    cube, image: the set is the image of a unit cube of this dimension, or of a part of it.
     """
 
     present: Array
@@ -35,7 +35,7 @@ class Place:
 
     def uniform(self, count: int, rng: np.random.Generator) -> Array:
         """Independent uniform points."""
-        return self.image(rng.random((count, self.cube)))
+        return accepted(lambda n: rng.random((n, self.cube)), self.image, count, count)
 
 
 class AbstractDraw(ABC):

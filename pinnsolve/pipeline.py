@@ -29,6 +29,7 @@ from pinnsolve.errors import NetworkError, PinnsolveError
 from pinnsolve.nets import MLP, Cell, PeriodicEmbedding, SequentialCell
 from pinnsolve.nets.initializers import constant
 from pinnsolve.pde.ansatz import Ansatz, Reasons, impose, refuse
+from pinnsolve.pde.columns import column_values
 from pinnsolve.pde.coordinates import is_log
 from pinnsolve.pde.numeric import largest
 from pinnsolve.pde.periodicity import periodic_axes
@@ -377,6 +378,8 @@ def _holding(block: Block, system: System, model: Model) -> list[Residual]:
     theta = model.layout.initialize(np.random.default_rng(0))
     leaves: dict[Any, Array] = {**model.layout.views(theta)}
     leaves |= {f"site{s}": x for s, x in enumerate(points)}
+    if (columns := column_values(block, alone, points)) is not None:
+        leaves["data"] = columns
     (residuals,) = (b.residuals for b in build(alone, plan(alone, model), model))
     at = {c.name: points[0][:, j] for j, c in enumerate(system.coordinates)}
     given = [r.expression.subs(dict.fromkeys(r.expression.atoms(Jet), 0)) for r in block.residuals]

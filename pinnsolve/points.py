@@ -16,7 +16,14 @@ from pinnsolve.devices.base import AbstractObjective, BlockPoints, split_rows
 from pinnsolve.diff.parameters import Array
 from pinnsolve.draws import RAR, AbstractDraw, Place
 from pinnsolve.errors import PinnsolveError
-from pinnsolve.pde.sampling import cube_dimension, from_unit_cube, sample, site_points
+from pinnsolve.pde.columns import column_values
+from pinnsolve.pde.sampling import (
+    cube_dimension,
+    from_unit_cube,
+    measure_share,
+    sample,
+    site_points,
+)
 from pinnsolve.pde.system import Block, System
 
 HELD_OUT_SEED, DRAW_SEED = 7919, 104729  # far from the seeds that people choose
@@ -103,7 +110,8 @@ class Collocation:
         dimension, chosen = self.system.dimension, self.settings
         more = density / chosen.first if chosen.draw.keeps else 1.0
         filling = [b for b in self.system.blocks if b.dimension == dimension]
-        rows = max(1, sum(len(b.residuals) for b in filling))
+        shares = [measure_share(b, self.system) for b in filling]
+        rows = max(1, sum(len(b.residuals) * s for b, s in zip(filling, shares, strict=True)))
         full = (
             round(chosen.interior * more)
             if chosen.interior
@@ -112,14 +120,15 @@ class Collocation:
         counts = []
         for block in self.system.blocks:
             if block.dimension == dimension:
-                counts.append(full)
+                counts.append(_ceil(full * measure_share(block, self.system)))
             elif not block.free:
                 counts.append(1 if block.given is None else len(block.given.points))
             elif chosen.boundary:
                 counts.append(round(chosen.boundary * more))
             else:
                 # A set on the whole boundary has what its sides would have one by one.
-                share = 2 * full ** (block.dimension / dimension) * (2 * len(block.sides) or 1)
+                sides = measure_share(block, self.system) * (2 * len(block.sides) or 1)
+                share = 2 * full ** (block.dimension / dimension) * sides
                 counts.append(int(np.clip(share, 32, max(full, 32))))
         return counts
 
@@ -177,8 +186,9 @@ class Collocation:
             stop = start + len(block.residuals)
             scale = np.tile(np.sqrt(self.weights[start:stop] / len(points)), (len(points), 1))
             start = stop
-            data = None if block.given is None else block.given.data
-            blocks.append(BlockPoints(site_points(block, self.system, points), scale, data))
+            sites = site_points(block, self.system, points)
+            data = column_values(block, self.system, sites)
+            blocks.append(BlockPoints(sites, scale, data))
         return Sample(tuple(free), tuple(blocks))
 
     def _place(self, block: Block, present: Array, count: int, seed: int) -> Place:

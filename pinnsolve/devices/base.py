@@ -31,7 +31,7 @@ class ResidualBlock:
 @dataclass(frozen=True)
 class BlockPoints:
     """sites: per site the physical coordinates ``(n, d)``; scale: row scales ``(n, residuals)``;
-    data: what is observed at the points ``(n, c)``, if anything is."""
+    data: what is known at the points ``(n, c)``, if the residuals need it."""
 
     sites: tuple[Array, ...]
     scale: Array

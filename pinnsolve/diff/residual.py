@@ -1,9 +1,9 @@
 """Residual graphs: the System, a Plan and approximators become nodes, and those become programs.
 
 A block's points enter as ``site0``, ``site1``, ... (physical coordinates, ``(n, d)``), what is
-observed there as ``data`` (its columns, ``(n, c)``), its row
-scales as ``scale`` ``(n, m)``: row i of residual j is multiplied by it, so that the loss is the
-plain sum of squares of all rows and padding has scale 0.
+known there as ``data`` (measured values, normals: its columns, ``(n, c)``), its row scales as
+``scale`` ``(n, m)``: row i of residual j is multiplied by it, so that the loss is the plain sum of
+squares of all rows and padding has scale 0.
 """
 
 from __future__ import annotations
@@ -80,10 +80,11 @@ def _coordinate_nodes(system: System, block: Block, sites: Sequence[Node]) -> di
 
 
 def _data_nodes(block: Block) -> dict[Any, Node]:
-    """The columns of what is observed."""
-    columns = () if block.given is None else block.given.columns
-    data = ops.input_points("data", len(columns)) if columns else None
-    return {c: ops.column(data, j) for j, c in enumerate(columns) if data is not None}
+    """The columns of what is known at the points."""
+    if not block.columns:
+        return {}
+    data = ops.input_points("data", len(block.columns))
+    return {c: ops.column(data, j) for j, c in enumerate(block.columns)}
 
 
 def field_channels(

@@ -67,7 +67,7 @@ def _disagreements(
 
 def _value(condition: Condition) -> tuple[Jet, sympy.Expr] | None:
     """The jet and its value, if the condition says just that."""
-    if condition.kind == "equation" or len(condition.jets) != 1:
+    if condition.kind == "equation" or len(condition.jets) != 1 or condition.where is not None:
         return None
     jet = condition.jets[0]
     slope = condition.residual.diff(jet)

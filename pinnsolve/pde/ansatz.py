@@ -33,6 +33,7 @@ from pinnsolve.errors import ProblemError, SolutionError
 from pinnsolve.pde.jets import Jet
 from pinnsolve.pde.known import Known
 from pinnsolve.pde.numeric import evaluate
+from pinnsolve.pde.parts import region_name
 from pinnsolve.pde.system import Block, Residual, System
 
 LARGEST = 1000  # operations in a lift that is worth its evaluation
@@ -177,6 +178,8 @@ def _sides(block: Block, system: System) -> list[tuple[int, sympy.Expr]] | str:
         return f"the network is not periodic in {system.coordinates[axes[0]]}"
     if len(block.sites) != 1:
         return "it relates several places"
+    if block.where is not None:
+        return f"it holds on {region_name(block.where)}"
     fixed = [(k, v) for k, v in enumerate(block.sites[0]) if isinstance(v, float)]
     if block.sides:
         fixed = [(axis, end) for axis in block.sides for end in system.intervals[axis]]

@@ -14,13 +14,15 @@ import sympy
 from sympy.core.function import AppliedUndef
 
 from pinnsolve.errors import ProblemError
-from pinnsolve.pde import agreement, wellposed
+from pinnsolve.geometry import Normal
+from pinnsolve.pde import agreement, domains, wellposed
 from pinnsolve.pde.boundary import OnBoundary
 from pinnsolve.pde.check_table import CheckTable, Outcome, Row
 from pinnsolve.pde.conditions import Condition, Interval, classify, classify_observed
 from pinnsolve.pde.coordinates import Coordinate, Parameter
 from pinnsolve.pde.fields import Field, is_finite_number
 from pinnsolve.pde.observations import check_inside
+from pinnsolve.pde.parts import OnPart, axes_of
 from pinnsolve.pde.text import text
 from pinnsolve.pde.unknowns import Unknown
 
@@ -51,6 +53,12 @@ class Stated:
             for given in p.observations
             for condition in classify_observed(given, p.coordinates, p.intervals)
         )
+
+    @property
+    def shaped(self) -> tuple[int, ...]:
+        """The positions of the coordinates that vary in a shape, which has no ends along them."""
+        p = self.problem
+        return () if p.shape is None else axes_of(p.shape, p.coordinates)
 
 
 def check(problem: "Problem") -> tuple[CheckTable, tuple[ProblemError, ...]]:
@@ -83,6 +91,8 @@ def equation(item: Any, position: int) -> sympy.Basic:
     where = f"equation {position}"
     if isinstance(item, OnBoundary):
         return OnBoundary(equation(item.equation, position))
+    if isinstance(item, OnPart):
+        return OnPart(equation(item.equation, position), item.where)
     if isinstance(item, bool) or item in (sympy.true, sympy.false):
         raise ProblemError(
             "PS-E001",
@@ -272,6 +282,8 @@ def _check_symbols(
 ) -> None:
     functions = sorted((f for f in item.atoms(AppliedUndef) if not isinstance(f, Field)), key=str)
     known = set(coordinates) | item.atoms(Unknown)
+    if isinstance(item, OnBoundary | OnPart):
+        known |= item.atoms(Normal)
     symbols = sorted(item.free_symbols - known, key=str)
     strangers = [f for f in item.atoms(Field) if f.declared not in fields]
     if strangers:
@@ -355,7 +367,7 @@ def _fields(stated: Stated) -> Outcome:
 
 
 def _domain(stated: Stated) -> Outcome:
-    return Outcome(", ".join(f"{a:g} <= {c} <= {b:g}" for c, (a, b) in stated.problem.domain))
+    return Outcome(", ".join(domains.shown(stated.problem.domain, stated.problem.shape)))
 
 
 def _symbols(stated: Stated) -> Outcome:
@@ -409,6 +421,7 @@ def _along(stated: Stated, time: bool) -> Outcome:
     if stated.data:
         return Outcome("observations may stand for them", "-")
     axes = [k for k, c in enumerate(problem.coordinates) if (c.is_time if time else c.is_space)]
+    axes = [k for k in axes if k not in stated.shaped]
     wellposed.check_sides(stated.conditions, problem.fields, problem.domain, axes)
     return Outcome(", ".join(f"{problem.coordinates[k]}" for k in axes), "ok" if axes else "-")
 
@@ -420,7 +433,9 @@ def _level(stated: Stated) -> Outcome:
 
 def _unknowns(stated: Stated) -> Outcome:
     p = stated.problem
-    wellposed.check_unknowns(stated.conditions, p.unknowns, p.fields, p.domain, stated.data)
+    wellposed.check_unknowns(
+        stated.conditions, p.unknowns, p.fields, p.domain, stated.data, stated.shaped
+    )
     return Outcome(", ".join(map(str, p.unknowns)), "ok" if p.unknowns else "-")
 
 

@@ -10,10 +10,12 @@ from functools import cached_property
 import sympy
 
 from pinnsolve.errors import ProblemError
+from pinnsolve.geometry import Part
 from pinnsolve.pde.boundary import OnBoundary
 from pinnsolve.pde.coordinates import Coordinate
-from pinnsolve.pde.jets import Jet, Site, is_fixed, resolve
+from pinnsolve.pde.jets import Jet, Resolved, Site, is_fixed, resolve
 from pinnsolve.pde.observations import Observations
+from pinnsolve.pde.parts import OnPart, Region, axes_of, region_name
 from pinnsolve.pde.text import text
 
 Interval = tuple[float, float]
@@ -33,6 +35,7 @@ class Condition:
             places), "data" (observations) or "point" (everything else).
         sides: positions of the coordinates at whose ends it holds, one at a time, where it holds
             on the whole boundary; else none.
+        where: the part of a boundary, or the shape, that it holds on only; or None.
     """
 
     equation: sympy.Basic
@@ -41,11 +44,12 @@ class Condition:
     free: tuple[Coordinate, ...]
     kind: str
     sides: tuple[int, ...] = ()
+    where: Region | None = None
 
     @property
-    def part(self) -> tuple[tuple[Site, ...], tuple[int, ...]]:
+    def part(self) -> tuple[tuple[Site, ...], tuple[int, ...], Region | None]:
         """Where it holds: equal for conditions on the same set of points."""
-        return self.sites, self.sides
+        return self.sites, self.sides, self.where
 
     @property
     def source(self) -> str:
@@ -104,14 +108,51 @@ def classify(
         near = [end for end in (low, high) if abs(value - end) <= 1e-12 * (high - low)]
         return near[0] if near else value
 
-    whole = isinstance(equation, OnBoundary)
-    resolved = resolve(difference(equation.equation if whole else equation), coordinates, snap)
+    inner = equation.equation if isinstance(equation, OnBoundary | OnPart) else equation
+    resolved = resolve(difference(inner), coordinates, snap)
+    if isinstance(equation, OnPart):
+        return _on_part(equation, resolved, coordinates, intervals)
     free = tuple(c for c in coordinates if any(c in site for site in resolved.sites))
-    if whole:
+    if isinstance(equation, OnBoundary):
         sides = _sides(equation, resolved.sites, coordinates)
         return Condition(equation, resolved.expression, resolved.sites, free, "boundary", sides)
     kind = _kind(resolved.sites, coordinates, intervals)
     return Condition(equation, resolved.expression, resolved.sites, free, kind)
+
+
+def _on_part(
+    equation: OnPart,
+    resolved: Resolved,
+    coordinates: Sequence[Coordinate],
+    intervals: Sequence[Interval],
+) -> Condition:
+    """A condition on a part, or in a shape, whose coordinates all vary over it."""
+    where = equation.where
+    spanned = axes_of(where, coordinates)
+    if len(spanned) < where.dimension:
+        raise ProblemError(
+            "PS-E030",
+            f"{region_name(where)} has {where.dimension} dimensions, the space of the problem has "
+            f"{len(spanned)}",
+            text(equation),
+            "use a shape of the dimension of the space of the problem",
+        )
+    if any(is_fixed(site[k]) for site in resolved.sites for k in spanned):
+        raise ProblemError(
+            "PS-E005",
+            f"a condition on {region_name(where)} holds at a fixed place as well",
+            text(equation),
+            "write the field without a place inside on(), or the condition without on()",
+        )
+    sites = tuple(
+        tuple(coordinates[k] if k in spanned else value for k, value in enumerate(site))
+        for site in resolved.sites
+    )
+    kind = _kind(sites, coordinates, intervals)
+    if isinstance(where, Part) and kind == "equation":
+        kind = "boundary"
+    free = tuple(c for c in coordinates if any(c in site for site in sites))
+    return Condition(equation, resolved.expression, sites, free, kind, where=where)
 
 
 def _sides(

@@ -16,7 +16,42 @@ import sympy
 from sympy.core.function import AppliedUndef, UndefinedFunction
 
 from pinnsolve.errors import ProblemError
+from pinnsolve.geometry import Normal
 from pinnsolve.pde.coordinates import Coordinate, Parameter, split_names
+
+
+class NormalDerivative(sympy.Expr):
+    """A derivative along the outward normal of the boundary that a condition is on: `u.dn`.
+
+    Its arguments are what is differentiated, a field or its derivative, and how often; the normal
+    is constant in that, so `u.dnn` is n_i n_j u_ij.
+    """
+
+    is_commutative = True
+    is_real = True
+
+    @property
+    def target(self) -> Any:
+        """What is differentiated."""
+        return self.args[0]
+
+    @property
+    def order(self) -> int:
+        """How often."""
+        return int(self.args[1])  # pyright: ignore[reportArgumentType]
+
+    @property
+    def expanded(self) -> sympy.Expr:
+        """In derivatives along the coordinates and the components of the normal."""
+        target, order = self.target, self.order
+        found: Any = target
+        along = [c for c in _field_of(target).coordinates if c.is_space]
+        for _ in range(order):
+            found = sympy.Add(*(Normal(k) * found.diff(c) for k, c in enumerate(along))).expand()
+        return found
+
+    def _eval_derivative(self, s: Any) -> Any:
+        return NormalDerivative(self.target.diff(s), self.args[1])
 
 
 class FieldDerivative(sympy.Derivative):
@@ -35,11 +70,11 @@ class FieldDerivative(sympy.Derivative):
             return self
         return sympy.Subs(self, *map(tuple, zip(*moved, strict=True)))
 
-    def __getattr__(self, name: str) -> "FieldDerivative":
+    def __getattr__(self, name: str) -> Any:
         target: Any = self.expr
         along = _parse_derivative(name, target.coordinates)
         if along is None:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            return _normal_derivative(self, name)
         return derivative(self, along)
 
     def __eq__(self, other: object) -> bool:
@@ -85,7 +120,7 @@ class Field(AppliedUndef):
     def __getattr__(self, name: str) -> Any:
         along = _parse_derivative(name, self.coordinates)
         if along is None:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            return _normal_derivative(self, name)
         value = derivative(self.declared, along)
         return value if self == self.declared else value(*self.args)
 
@@ -166,6 +201,19 @@ def derivative(expression: Any, along: Iterable[Coordinate]) -> FieldDerivative:
         counts = [*expression.variable_count, *counts]
         expression = expression.expr
     return FieldDerivative(expression, *sympy.Derivative._sort_variable_count(counts))
+
+
+def _normal_derivative(target: Any, name: str) -> NormalDerivative:
+    """`u.dn` and `u.dnn`; AttributeError for other names."""
+    if len(name) < 2 or name != "d" + "n" * (len(name) - 1):
+        raise AttributeError(f"{type(target).__name__!r} object has no attribute {name!r}")
+    return NormalDerivative(target, sympy.Integer(len(name) - 1))
+
+
+def _field_of(target: Any) -> Field:
+    found = target.expr if isinstance(target, sympy.Derivative) else target
+    assert isinstance(found, Field)
+    return found
 
 
 def place_of(target: Field, arguments: Sequence[Any]) -> tuple[sympy.Expr, ...]:

@@ -12,7 +12,7 @@ import sympy
 
 from pinnsolve.errors import ProblemError
 from pinnsolve.pde.coordinates import Coordinate, Parameter
-from pinnsolve.pde.fields import Field, is_finite_number
+from pinnsolve.pde.fields import Field, NormalDerivative, is_finite_number
 from pinnsolve.pde.text import text
 
 Site = tuple[Coordinate | float | None, ...]  # None along what no field there depends on
@@ -174,6 +174,8 @@ def _walk(node: Any, places: Mapping[Any, Any], emit: Emit) -> Any:
                 "differentiate fields along their own coordinates, for example u.dx",
             )
         return _walk(value, places, emit)
+    if isinstance(node, NormalDerivative):
+        return _walk(node.expanded, places, emit)
     if isinstance(node, sympy.Subs):
         variables, point = node.args[1].args, node.args[2].args
         bound = dict(zip(variables, [_walk(p, places, emit) for p in point], strict=True))

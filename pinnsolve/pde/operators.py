@@ -113,7 +113,7 @@ def at(expression: Any, place: Mapping[Coordinate, Any] | None = None, **named: 
             f"its coordinates are {', '.join(known)}",
         )
     values = {known[n]: sympy.sympify(v, strict=True) for n, v in wanted.items()}
-    return _placed(expression, values)
+    return placed(expression, values)
 
 
 def pin(target: Field, at: Mapping[Coordinate, Any], value: Any = 0) -> Any:
@@ -145,7 +145,8 @@ def pin(target: Field, at: Mapping[Coordinate, Any], value: Any = 0) -> Any:
     return sympy.Eq(place, sympy.sympify(value, strict=True), evaluate=False)
 
 
-def _placed(expression: Any, values: Mapping[Any, sympy.Expr]) -> Any:
+def placed(expression: Any, values: Mapping[Any, sympy.Expr]) -> Any:
+    """An expression or equation with coordinates at these values, inside its fields and outside."""
     if isinstance(expression, sympy.Derivative) and isinstance(expression.expr, Field):
         target = expression.expr
         place = place_of(target, [values.get(a, a) for a in target.args])
@@ -154,18 +155,18 @@ def _placed(expression: Any, values: Mapping[Any, sympy.Expr]) -> Any:
             return expression
         return sympy.Subs(expression, *map(tuple, zip(*moved, strict=True)))
     if isinstance(expression, sympy.Derivative):
-        return _placed(expression.doit(), values)
+        return placed(expression.doit(), values)
     if isinstance(expression, Field):
         return expression(*(values.get(a, a) for a in expression.args))
     if isinstance(expression, sympy.Subs):
         # The variables that it binds are not the coordinates of the place.
         inner = {k: v for k, v in values.items() if k not in expression.args[1].args}
-        return sympy.Subs(_placed(expression.expr, inner), expression.variables, expression.point)
+        return sympy.Subs(placed(expression.expr, inner), expression.variables, expression.point)
     if isinstance(expression, Coordinate):
         return values.get(expression, expression)
     if not expression.args:
         return expression
-    return expression.func(*(_placed(a, values) for a in expression.args))
+    return expression.func(*(placed(a, values) for a in expression.args))
 
 
 def _check_length(vector: Sequence[object], along: Sequence[object], operator: str) -> None:

@@ -12,13 +12,15 @@ from typing import Any
 import sympy
 
 from pinnsolve.errors import ProblemError, ProblemWarning
-from pinnsolve.pde import check
+from pinnsolve.geometry import AbstractShape
+from pinnsolve.pde import check, domains
 from pinnsolve.pde.boundary import OnBoundary
 from pinnsolve.pde.check_table import CheckTable
 from pinnsolve.pde.conditions import Interval
 from pinnsolve.pde.coordinates import Coordinate, Parameter
 from pinnsolve.pde.fields import Field
 from pinnsolve.pde.observations import Observations
+from pinnsolve.pde.parts import OnPart, axes_of, region_name
 from pinnsolve.pde.text import statement, text
 from pinnsolve.pde.unknowns import Unknown
 
@@ -32,7 +34,8 @@ class Problem:
 
     Args:
         equations: the equations, conditions and `observations`, also in lists.
-        domain: the interval of each coordinate.
+        domain: the interval of each coordinate; or a shape of `pinnsolve.geometry`, alone or as
+            in {(x, y): shape, t: (0, 1)}.
         exact: the exact solution, if known, for error reports: an expression for each field.
 
     Attributes:
@@ -43,6 +46,7 @@ class Problem:
         fields: in the order of first use.
         unknowns: numbers to be found along with the fields, in the order of first use.
         exact: expression by field name, or None.
+        shape: the shape of the domain in its first coordinates of space; None where it is a box.
         checks: what was checked, see `check`.
 
     Raises:
@@ -68,24 +72,28 @@ class Problem:
     fields: tuple[Field, ...]
     unknowns: tuple[Unknown, ...]
     exact: dict[str, sympy.Expr] | None = attribute(hash=False)
+    shape: AbstractShape | None
     checks: CheckTable = attribute(compare=False)
 
     def __init__(
         self,
         *equations: Any,
-        domain: Mapping[Coordinate, Any],
+        domain: Mapping[Any, Any] | AbstractShape,
         exact: Mapping[Any, Any] | None = None,
     ) -> None:
         items = list(enumerate(_flatten(equations), 1))
         observed = tuple(item for _, item in items if isinstance(item, Observations))
         parts = tuple(check.equation(e, n) for n, e in items if not isinstance(e, Observations))
         fields = check.fields_of(parts)
-        object.__setattr__(self, "equations", parts)
+        intervals, shape = domains.read(domain, check.coordinates_of(fields))
         object.__setattr__(self, "observations", observed)
         object.__setattr__(self, "fields", fields)
         measured = [e for given in observed for e in given.expressions]
         parameters = check.parameters_of([*parts, *measured], fields)
-        object.__setattr__(self, "domain", check.domain(domain, fields, parameters))
+        object.__setattr__(self, "domain", check.domain(intervals, fields, parameters))
+        parts = tuple(p for part in parts for p in domains.settled(part, self.domain, shape))
+        object.__setattr__(self, "shape", shape)
+        object.__setattr__(self, "equations", parts)
         unknowns = check.unknowns_of([*parts, *measured], self.coordinates, fields)
         object.__setattr__(self, "unknowns", unknowns)
         object.__setattr__(self, "exact", _exact(exact, self.arguments))
@@ -115,6 +123,15 @@ class Problem:
         return tuple(interval for _, interval in self.domain)
 
     @property
+    def places(self) -> dict[Any, Any]:
+        """The domain as the argument `domain` takes it, time last."""
+        if self.shape is None:
+            return dict(self.domain)
+        spanned = axes_of(self.shape, self.coordinates)
+        others = {c: i for k, (c, i) in enumerate(self.domain) if k not in spanned}
+        return {tuple(self.coordinates[k] for k in spanned): self.shape} | others
+
+    @property
     def time(self) -> Coordinate | None:
         """The coordinate that is the time, if there is one."""
         return next((c for c in self.coordinates if c.is_time), None)
@@ -135,7 +152,7 @@ class Problem:
     def __str__(self) -> str:
         lines = [statement(e) for e in self.equations]
         lines += map(str, self.observations)
-        lines += [f"{low:g} <= {c} <= {high:g}" for c, (low, high) in self.domain]
+        lines += domains.shown(self.domain, self.shape)
         return "\n".join(lines)
 
     def __repr__(self) -> str:
@@ -144,7 +161,15 @@ class Problem:
 
     def _repr_latex_(self) -> str:
         rows = [_latex(e) for e in self.equations]
-        rows += [rf"{low:g} \le {sympy.latex(c)} \le {high:g}" for c, (low, high) in self.domain]
+        spanned = () if self.shape is None else axes_of(self.shape, self.coordinates)
+        if spanned:
+            names = ", ".join(sympy.latex(self.coordinates[k]) for k in spanned)
+            rows.append(rf"({names}) \in \text{{{self.shape!r}}}")
+        rows += [
+            rf"{low:g} \le {sympy.latex(c)} \le {high:g}"
+            for k, (c, (low, high)) in enumerate(self.domain)
+            if k not in spanned
+        ]
         return r"$\displaystyle \begin{array}{l}" + r" \\ ".join(rows) + r"\end{array}$"
 
 
@@ -157,6 +182,8 @@ def _flatten(items: Any) -> Iterable[Any]:
 
 
 def _latex(equation: sympy.Basic) -> str:
+    if isinstance(equation, OnPart):
+        return rf"{_latex(equation.equation)} \text{{ on {region_name(equation.where)}}}"
     if isinstance(equation, OnBoundary):
         return rf"{_latex(equation.equation)} \text{{ on the boundary}}"
     return sympy.latex(equation) + ("" if isinstance(equation, sympy.Eq) else " = 0")

@@ -6,16 +6,20 @@ the map of the coordinates to [-1, 1] is the first layer of the network; `System
 """
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import sympy
 
+from pinnsolve.geometry import AbstractShape, Normal, Part
 from pinnsolve.pde.boundary import OnBoundary
 from pinnsolve.pde.conditions import Condition, Interval, classify, classify_observed
 from pinnsolve.pde.coordinates import Coordinate, is_log
 from pinnsolve.pde.jets import Jet, Site
 from pinnsolve.pde.observations import Observations
+from pinnsolve.pde.parts import OnPart, Region, region_name
 from pinnsolve.pde.problem import Problem
 from pinnsolve.pde.text import text
 from pinnsolve.pde.unknowns import Unknown
@@ -58,6 +62,10 @@ class Block:
         sides: positions of the coordinates at one of whose ends each point lies, if the set is the
             whole boundary: all coordinates vary over it.
         given: observations, whose points are the set and whose columns occur in the residuals.
+        where: the part of a boundary, or the shape, that the set is; None for what fills the
+            domain or lies on a plane through it.
+        columns: symbols of the residuals for numbers that are known at each point, such as the
+            components of the normal; `pinnsolve.pde.columns` has their values.
     """
 
     free: tuple[Coordinate, ...]
@@ -65,11 +73,13 @@ class Block:
     residuals: tuple[Residual, ...]
     sides: tuple[int, ...] = ()
     given: Observations | None = None
+    where: Region | None = None
+    columns: tuple[sympy.Symbol, ...] = ()
 
     @property
     def dimension(self) -> int:
         """That of the set of points; of what fills the domain, the number of coordinates."""
-        return len(self.free) - bool(self.sides)
+        return len(self.free) - (bool(self.sides) or isinstance(self.where, Part))
 
 
 @dataclass(frozen=True)
@@ -85,6 +95,8 @@ class System:
         unknowns: numbers that occur in the residuals and are to be found.
         exact: conditions that hold by construction of what stands for the fields, so that no loss
             contains them.
+        shape: that of the domain in its first space coordinates; None for a box, all of whose
+            points are in the domain.
     """
 
     coordinates: tuple[Coordinate, ...]
@@ -94,6 +106,7 @@ class System:
     blocks: tuple[Block, ...]
     unknowns: tuple[Unknown, ...] = ()
     exact: tuple[Block, ...] = ()
+    shape: AbstractShape | None = None
 
     @property
     def dimension(self) -> int:
@@ -141,7 +154,9 @@ class System:
         lines = [self.scaling]
         for block in (*self.blocks, *self.exact):
             places = ", ".join(f"({', '.join(map(_show, site))})" for site in block.sites)
-            where = " on the boundary" * bool(block.sides) + ", exactly" * (block in self.exact)
+            where = " on the boundary" * bool(block.sides)
+            where += "" if block.where is None else f" on {region_name(block.where)}"
+            where += ", exactly" * (block in self.exact)
             where += "" if block.given is None else f", {len(block.given.points)} points"
             lines.append(f"at {places}{where}")
             lines += [f"  {r.kind:9} {r.expression} = 0" for r in block.residuals]
@@ -169,14 +184,14 @@ def normalize(problem: Problem) -> System:
       boundary  u = 0
     """
     parts = [classify(e, problem.coordinates, problem.intervals) for e in problem.equations]
-    places: dict[tuple[tuple[Site, ...], tuple[int, ...]], list[Residual]] = {}
+    places: dict[Any, list[Residual]] = {}
     for label, part in sorted(_labelled(parts), key=lambda item: item[1].kind != "equation"):
         residual = Residual(label, part.source, part.residual, part.kind)
         places.setdefault(part.part, []).append(residual)
     free = {part.part: part.free for part in parts}
     blocks = tuple(
-        Block(free[sites, sides], sites, tuple(group), sides)
-        for (sites, sides), group in places.items()
+        Block(free[place], place[0], tuple(group), place[1], None, place[2], _columns(group))
+        for place, group in places.items()
     )
     blocks += _observed(problem)
     order = problem.coordinates.index
@@ -188,6 +203,7 @@ def normalize(problem: Problem) -> System:
         tuple(tuple(map(order, arguments[name])) for name in arguments),
         blocks,
         problem.unknowns,
+        shape=problem.shape,
     )
 
 
@@ -213,8 +229,16 @@ def _observed(problem: Problem) -> tuple[Block, ...]:
             for label, part in zip(given.labels, parts, strict=True)
         )
         site = tuple(c if c in given.coordinates else None for c in problem.coordinates)
-        blocks.append(Block((), (site,), residuals, given=given))
+        blocks.append(Block((), (site,), residuals, given=given, columns=given.columns))
     return tuple(blocks)
+
+
+def _columns(residuals: Sequence[Residual]) -> tuple[sympy.Symbol, ...]:
+    """The symbols of residuals that stand for numbers known at each point."""
+    found: set[Normal] = set()
+    for residual in residuals:
+        found |= {a for a in residual.expression.free_symbols if isinstance(a, Normal)}
+    return tuple(sorted(found, key=str))
 
 
 def is_linear(system: System) -> bool:
@@ -246,9 +270,10 @@ def _label(part: Condition) -> str:
     full = part.source
     if isinstance(part.equation, sympy.Eq) and part.kind in ("initial", "boundary", "point"):
         full = text(part.equation.lhs)
-    if isinstance(part.equation, OnBoundary):
+    if isinstance(part.equation, OnBoundary | OnPart) and part.kind != "equation":
         inner = part.equation.equation
-        full = f"{text(inner.lhs if isinstance(inner, sympy.Eq) else inner)} on the boundary"
+        place = "the boundary" if part.where is None else region_name(part.where)
+        full = f"{text(inner.lhs if isinstance(inner, sympy.Eq) else inner)} on {place}"
     return full if len(full) <= _LABEL else full[: _LABEL - 3].rstrip() + "..."
 
 

@@ -10,6 +10,7 @@ from sympy.printing.str import StrPrinter
 
 from pinnsolve.pde.boundary import OnBoundary
 from pinnsolve.pde.fields import Field
+from pinnsolve.pde.parts import OnPart, region_name
 
 
 class _UserPrinter(StrPrinter):
@@ -35,6 +36,13 @@ class _UserPrinter(StrPrinter):
             return super()._print_Subs(obj)
         place = [at.get(c, c) for c in target.coordinates]
         return f"{self._print(inner)}({self.stringify(place, ', ')})"
+
+    def _print_NormalDerivative(self, expr: Any) -> str:
+        target, order = expr.args
+        return f"{self._print(target)}.d{'n' * int(order)}"
+
+    def _print_OnPart(self, expr: OnPart) -> str:
+        return f"{statement(expr.equation)} on {region_name(expr.where)}"
 
     def _print_OnBoundary(self, expr: OnBoundary) -> str:
         return f"{statement(expr.equation)} on the boundary"

@@ -27,6 +27,7 @@ def check_unknowns(
     fields: Sequence[Field],
     domain: Domain,
     data: Sequence[Condition] = (),
+    shaped: Sequence[int] = (),
 ) -> None:
     """Refuse unknown numbers that nothing could determine.
 
@@ -54,7 +55,7 @@ def check_unknowns(
     alone = sum(c.is_space or c.is_time for c, _ in domain) == 1
     for removed in combinations(conditions, len(unknowns) if alone else 1):
         try:
-            _check_counts([c for c in conditions if c not in removed], fields, domain)
+            _check_counts([c for c in conditions if c not in removed], fields, domain, shaped)
         except ProblemError:
             continue
         return
@@ -71,9 +72,11 @@ def _check_counts(
     conditions: Sequence[Condition],
     fields: Sequence[Field],
     domain: Domain,
+    shaped: Sequence[int],
 ) -> None:
     check_count(conditions, fields)
     axes = [axis for axis, (c, _) in enumerate(domain) if c.is_time or c.is_space]
+    axes = [axis for axis in axes if axis not in shaped]
     check_sides(conditions, fields, domain, axes)
     check_level(conditions, fields)
 

@@ -118,7 +118,7 @@ class Windows:
                 chosen.append((condition.equation, label))
         if before is not None:
             chosen += [(self._start(s, low, before), self._start_label(s)) for s in self.starts]
-        domain = dict(self.problem.domain) | {self._coordinate: (low, high)}
+        domain = self.problem.places | {self._coordinate: (low, high)}
         with warnings.catch_warnings():  # those were given for the whole problem
             warnings.simplefilter("ignore", ProblemWarning)
             problem = Problem(*(e for e, _ in chosen), domain=domain, exact=self.problem.exact)

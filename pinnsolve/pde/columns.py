@@ -1,0 +1,50 @@
+"""Numbers that are known at each point of a block, computed from where the points are.
+
+A column is a symbol of a residual that is neither a coordinate nor a jet: the component of a
+normal, or a measured value. Invariant: a column depends on the place alone, so that points that
+were drawn anew, or read from a file, need nothing else.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pinnsolve.geometry import Normal, Part
+from pinnsolve.pde.parts import axes_of
+from pinnsolve.pde.system import Block, System
+
+Array = NDArray[np.float64]
+
+
+def column_values(block: Block, system: System, sites: Sequence[Array]) -> Array | None:
+    """The columns of a block.
+
+    Args:
+        block: one of the blocks of the system.
+        system: gives the coordinates and the domain.
+        sites: the places that the block touches, (n, d) each, as of `site_points`.
+
+    Returns:
+        (n, len(block.columns)); None where the block has no columns.
+    """
+    if not block.columns:
+        return None
+    if block.given is not None:
+        return block.given.data
+    normals = _normals(block, system, sites[0])
+    return np.column_stack([normals[:, c.axis] for c in block.columns if isinstance(c, Normal)])
+
+
+def _normals(block: Block, system: System, points: Array) -> Array:
+    """Outward unit normals at points (n, d) along the space coordinates, in their order."""
+    space = [k for k, c in enumerate(system.coordinates) if c.is_space]
+    normals = np.zeros((len(points), len(space)))
+    if isinstance(block.where, Part):
+        spanned = list(axes_of(block.where, system.coordinates))
+        normals[:, : len(spanned)] = block.where.normals(points[:, spanned])
+        return normals
+    for place, axis in enumerate(space):  # sides of a box: one coordinate is at an end
+        low, high = system.intervals[axis]
+        normals[:, place] = (points[:, axis] == high) * 1.0 - (points[:, axis] == low)
+    return normals
