@@ -158,6 +158,14 @@ class Extruded(AbstractShape):
         lids = [LidPiece(self.shape, heights[k], k, name) for k, name in enumerate(self.name)]
         return (*walls, *lids)
 
+    @property
+    def whole(self) -> bool:
+        return self.shape.whole
+
+    @property
+    def signs(self) -> tuple[int, ...]:
+        return (*self.shape.signs, 1, 1)
+
     def reach(self, at: At = None) -> Any:
         return self.shape.reach(at) * (number(self.high, at) - number(self.low, at))
 
