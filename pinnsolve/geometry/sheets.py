@@ -1,0 +1,255 @@
+"""Smooth expressions that are 0 on pieces of a boundary and positive on the rest of a shape.
+
+A piece lies in a surface f = 0, f > 0 inward. Where f is positive in the whole shape it serves as
+it is, smooth everywhere: so do the sides of convex shapes, and round holes. Pieces that meet at
+corners into the shape (of an L, or of a square hole) have surfaces that go on into it; they are
+joined by an R-disjunction, a + b + sqrt(a² + b²), smooth but at those corners. What is left
+is trimmed. All this is told by points of the shape and of its boundary.
+
+Sheets that touch are multiplied, which is smooth at the corner where they meet; those that do not
+are joined as resistances in parallel are, a b / (a + b), which is nearly the smaller of the two and
+smooth since never both are 0. Sources: Rvachev's R-functions; Sukumar and Srivastava, CMAME 389
+(2022) 114333, who join all pieces in the second way and have second derivatives that are not
+bounded near corners.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, reduce
+from typing import Any
+
+import numpy as np
+import sympy
+
+from pinnsolve.errors import ProblemError
+from pinnsolve.geometry.implicit import disjunction
+from pinnsolve.geometry.numbers import Array, parameter_values, subset
+from pinnsolve.geometry.part import Part, visible
+from pinnsolve.geometry.sampling import sobol_stream
+from pinnsolve.geometry.shape import AbstractShape
+
+INSIDE, SURFACE = 4096, 1024  # points that tell
+ZERO = 1e-9  # of the extent: on a surface
+NEAR = 1e-3  # of the extent: what is nearer touches
+ROUNDS, TRIES = 7, 128  # of the search for where two pieces are nearest
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """An expression that is 0 on pieces of the boundary.
+
+    Attributes:
+        pieces: their numbers.
+        expression: positive on the rest of the shape, of slope 1 on the pieces but at corners.
+    """
+
+    pieces: tuple[int, ...]
+    expression: sympy.Expr
+
+
+@dataclass(frozen=True, eq=False)
+class Places:
+    """Points (n, d) with the values of the shape's parameters there, (n,) each, and the numbers
+    from 0 to 1 that they were made from."""
+
+    points: Array
+    at: Mapping[Any, Array]
+    unit: Array
+
+    def value(self, expression: sympy.Expr, x: Sequence[Any]) -> Array:
+        """Of an expression in the coordinates and the parameters, (n,)."""
+        symbols = [*x, *self.at]
+        function = sympy.lambdify(symbols, expression, cse=True)
+        with np.errstate(all="ignore"):
+            values = function(*self.points.T, *self.at.values())
+        return np.broadcast_to(np.asarray(values, float), len(self.points))
+
+
+@dataclass(frozen=True, eq=False)
+class Probe:
+    """Points of a shape, and of each piece of its boundary of which something is left.
+
+    Attributes:
+        shape: the shape.
+        inside: points of it.
+        surfaces: points of the pieces, by number.
+        inward: for each piece its points, a little way into the shape.
+    """
+
+    shape: AbstractShape
+    inside: Places
+    surfaces: Mapping[int, Places]
+    inward: Mapping[int, Places]
+
+    @property
+    def zero(self) -> float:
+        return ZERO * self.shape.extent
+
+    def touch(self, some: Iterable[int], others: Iterable[int]) -> bool:
+        """Whether pieces meet others."""
+        return any(_gap(self, i, j) <= NEAR * self.shape.extent for i in some for j in others)
+
+
+@lru_cache(maxsize=1024)
+def _gap(known: Probe, i: int, j: int) -> float:
+    """How far two pieces are from each other: a search around the nearest of their points."""
+    from scipy.spatial import KDTree
+
+    mine, theirs = known.surfaces[i], known.surfaces[j]
+    gaps = KDTree(theirs.points).query(mine.points)[0]
+    best, rng = int(gaps.argmin()), np.random.default_rng(0)
+    gap, place = float(gaps[best]), mine.unit[best]
+    at = {s: np.repeat(v[best], TRIES) for s, v in mine.at.items()}
+    for k in range(1, ROUNDS + 1):
+        unit = np.clip(place + (rng.random((TRIES, len(place))) - 0.5) * 4.0 ** (1 - k), 0, 1)
+        points = known.shape.pieces[i].place(unit, at)
+        away = known.shape.pieces[j].distance(points, at)
+        away = np.where(visible(known.shape, i, points, at), away, np.inf)
+        if away.min() < gap:
+            gap, place = float(away.min()), unit[away.argmin()]
+    return gap
+
+
+@lru_cache(maxsize=32)
+def probe(shape: AbstractShape) -> Probe:
+    """The points that tell about a shape; always the same."""
+
+    def placed(draw: Callable[[Array, Any], Array], count: int, width: int) -> Places:
+        at = parameter_values(shape.symbols, count)
+        unit = sobol_stream(width, 0)(count) if width else np.zeros((1, 0))
+        points = draw(unit, at)
+        kept = np.flatnonzero(np.isfinite(points).all(axis=1))
+        return Places(points[kept], subset(at, kept) or {}, unit[kept])
+
+    inside = placed(shape.draw, INSIDE, shape.dimension)
+    surfaces: dict[int, Places] = {}
+    inward: dict[int, Places] = {}
+    for index, piece in enumerate(shape.pieces):
+
+        def draw(unit: Array, at: Any, index: int = index) -> Array:
+            points = shape.pieces[index].place(unit, at)
+            points[~visible(shape, index, points, at)] = np.nan
+            return points
+
+        found = placed(draw, SURFACE, shape.dimension - 1)
+        if len(found.points):
+            step = 1e-3 * shape.extent
+            normals = Part(shape, (piece.name,)).normals(found.points, found.at)
+            surfaces[index] = found
+            inward[index] = Places(found.points - step * normals, found.at, found.unit)
+    return Probe(shape, inside, surfaces, inward)
+
+
+def sheets(part: Part, x: Sequence[Any]) -> tuple[Sheet, ...]:
+    """Sheets that together cover a part and nothing else of the boundary.
+
+    Args:
+        part: of a shape.
+        x: the coordinates.
+
+    Raises:
+        ProblemError: there are none: a piece has no expression, or its surface goes on into the
+            shape in a way that cannot be cut off.
+    """
+    known = probe(part.shape)
+    wanted = [i for i in part.pieces if i in known.surfaces]
+    surface = {i: _inward(known, i, x) for i in wanted}
+    found: list[Sheet] = []
+    bent = []
+    for i in wanted:
+        if any(i in sheet.pieces for sheet in found):
+            continue
+        sheet = _checked(known, (i,), surface[i], wanted, x)
+        if sheet is None:
+            bent.append(i)
+        else:
+            found.append(sheet)
+    for group in grouped(bent, lambda a, b: known.touch((a,), (b,))):
+        joined = disjunction([surface[i] for i in group])
+        whole = _checked(known, group, joined, wanted, x) if len(group) > 1 else None
+        found += [whole] if whole else _trimmed(known, group, wanted, x)
+    return tuple(found)
+
+
+def _trimmed(
+    known: Probe, group: Iterable[int], wanted: Sequence[int], x: Sequence[Any]
+) -> list[Sheet]:
+    found = []
+    for i in group:
+        cut = _checked(known, (i,), known.shape.pieces[i].trimmed(x), wanted, x)
+        if cut is None:
+            raise ProblemError(
+                "PS-E080",
+                f"no smooth function vanishes on {known.shape.pieces[i].name} alone",
+                known.shape,
+                'train its conditions: exact="auto" does',
+            )
+        found.append(cut)
+    return found
+
+
+def _inward(known: Probe, index: int, x: Sequence[Any]) -> sympy.Expr:
+    """The surface of a piece, positive where the shape is next to it."""
+    expression = known.shape.pieces[index].implicit(x)
+    values = known.inward[index].value(expression, x)
+    return -expression if np.median(values) < 0 else expression
+
+
+def _checked(
+    known: Probe, pieces: Sequence[int], value: sympy.Expr, wanted: Sequence[int], x: Sequence[Any]
+) -> Sheet | None:
+    """The sheet of an expression; None where it is not positive off these pieces or not 0 there."""
+    if not np.min(known.inside.value(value, x), initial=np.inf) > 0:
+        return None
+    covered = []
+    for j, surface in known.surfaces.items():
+        values = surface.value(value, x)
+        if np.all(np.abs(values) <= known.zero):
+            covered.append(j)
+        elif not np.all(values > known.zero):
+            return None
+    if not set(pieces) <= set(covered) or not set(covered) <= set(wanted):
+        return None
+    return Sheet(tuple(covered), value)
+
+
+def grouped(items: Iterable[Any], related: Callable[[Any, Any], bool]) -> list[tuple[Any, ...]]:
+    """Items in groups, two of which have no related members."""
+    groups: list[tuple[Any, ...]] = []
+    for item in items:
+        near = [g for g in groups if any(related(item, other) for other in g)]
+        rest = [g for g in groups if g not in near]
+        groups = [*rest, (*(other for g in near for other in g), item)]
+    return groups
+
+
+def joined(shape: AbstractShape, given: Sequence[Sheet], x: Sequence[Any]) -> sympy.Expr:
+    """One expression that is 0 on all sheets of a shape, of slope about 1 there."""
+    known = probe(shape)
+    clusters = grouped(given, lambda a, b: known.touch(a.pieces, b.pieces))
+    return reduce(parallel, [_product(known, cluster, x) for cluster in clusters])
+
+
+def parallel(a: Any, b: Any) -> Any:
+    """a b / (a + b): 0 where one is 0."""
+    return a * b / (a + b)
+
+
+def _product(known: Probe, cluster: Sequence[Sheet], x: Sequence[Any]) -> sympy.Expr:
+    """The product of sheets that touch, with a mean slope of 1 where it is 0."""
+    if len(cluster) == 1:
+        return cluster[0].expression
+    slopes = [
+        known.surfaces[i].value(sympy.Mul(*(s.expression for s in cluster if s is not sheet)), x)
+        for sheet in cluster
+        for i in sheet.pieces
+    ]
+    return sympy.Mul(*(s.expression for s in cluster)) / short(float(np.concatenate(slopes).mean()))
+
+
+def short(value: float) -> sympy.Expr:
+    """A number with two digits, as a fraction: where any number nearby would do."""
+    digits = 1 - int(np.floor(np.log10(abs(value))))
+    return sympy.Rational(round(value * 10**digits)) / sympy.Integer(10) ** digits
