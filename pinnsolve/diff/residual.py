@@ -129,7 +129,9 @@ def _seed(operator, coefficient) -> Node | None:
         return None
     if all(number is not None for number in numbers):
         return ops.constant(numbers)
-    return ops.stack_values(values)
+    # Coordinates are columns (n, 1) and numbers have no axis: one row a point of all of them.
+    nodes = [value if isinstance(value, Node) else ops.constant(value) for value in values]
+    return ops.concatenate([ops.reshape(node, (1,)) for node in nodes])
 
 
 # --- the programs that a device compiles -----------------------------------------------------

@@ -33,5 +33,6 @@ CODES: dict[str, str] = {
     "PS-E045": "a shape depends on a parameter of which no value is known",
     "PS-E072": "what is known of a field cannot be a part of it",
     "PS-E060": "a ready-made equation does not fit its fields",
+    "PS-E061": "a manufactured solution does not name what the problem has",
     "PS-W001": "two conditions disagree where their places meet",
 }

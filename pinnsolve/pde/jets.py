@@ -152,7 +152,31 @@ def _fits(site: Site, other: Site) -> bool:
     return all(a is None or b is None or a == b for a, b in zip(site, other, strict=True))
 
 
-Emit = Callable[[Field, Sequence[sympy.Expr], Mapping[Any, int]], Jet]
+def put_in(expression: Any, values: Mapping[str, sympy.Expr]) -> Any:
+    """An expression with a given one, of the coordinates, in the place of each field.
+
+    Args:
+        expression: fields, derivatives and substitutions of any nesting.
+        values: by name of the field.
+
+    >>> import pinnsolve as ps
+    >>> x, t = ps.coordinates("x t")
+    >>> u = ps.field("u", x, t)
+    >>> put_in(u.dt + u.dx(0, t), {"u": x**2 * t})
+    x**2
+    """
+
+    def emit(target: Field, place: Sequence[sympy.Expr], orders: Mapping[Any, int]) -> sympy.Expr:
+        value = sympy.sympify(values[target.name])
+        for coordinate, order in orders.items():
+            value = value.diff(coordinate, order)
+        moved = dict(zip(target.coordinates, place, strict=True))
+        return value.subs({c: v for c, v in moved.items() if c != v})
+
+    return _walk(expression, {}, emit)
+
+
+Emit = Callable[[Field, Sequence[sympy.Expr], Mapping[Any, int]], sympy.Expr]
 
 
 def _walk(node: Any, places: Mapping[Any, Any], emit: Emit) -> Any:

@@ -13,7 +13,7 @@ import sympy
 
 from pinnsolve.errors import ProblemError, ProblemWarning
 from pinnsolve.geometry import AbstractShape
-from pinnsolve.pde import check, domains
+from pinnsolve.pde import check, domains, manufactured
 from pinnsolve.pde.boundary import OnBoundary
 from pinnsolve.pde.check_table import CheckTable
 from pinnsolve.pde.conditions import Interval
@@ -148,6 +148,39 @@ class Problem:
         from pinnsolve.solve import solve
 
         return solve(self, **options)
+
+    def manufactured(self, exact: Mapping[Any, Any]) -> "Problem":
+        """The same problem with the sources and data that make given expressions its solution.
+
+        Whatever the equations are, one knows then how far off a solution is. Equations and
+        conditions that the expressions satisfy already stay as they are; observations get the
+        values of the expressions, without noise.
+
+        Args:
+            exact: an expression of the coordinates for each field, and a value for each unknown
+                number, by field or number, or by name.
+
+        Raises:
+            ProblemError: one of them is missing, or something else is given.
+
+        >>> import pinnsolve as ps
+        >>> x, y = ps.coordinates("x y")
+        >>> u = ps.field("u", x, y)
+        >>> membrane = ps.Problem(
+        ...     *ps.equations.Poisson(u), *ps.on_boundary(u), domain={x: (0, 1), y: (0, 1)}
+        ... )
+        >>> print(membrane.manufactured({u: x * y}))
+        -u.dxx - u.dyy = 0
+        u = x*y on the boundary
+        0 <= x <= 1
+        0 <= y <= 1
+        """
+        expressions, numbers = manufactured.split(exact, self.fields, self.unknowns)
+        equations = [
+            manufactured.solved_by(e, expressions, numbers, self.domain) for e in self.equations
+        ]
+        data = [manufactured.observed(e, expressions, numbers) for e in self.observations]
+        return Problem(*equations, *data, domain=self.places, exact=expressions)
 
     def __str__(self) -> str:
         lines = [statement(e) for e in self.equations]
