@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import sympy
 from scipy.integrate import solve_ivp
-from sympy import Rational, atan2, cos, cosh, exp, log, pi, sin, sinh, sqrt
+from sympy import Rational, cos, cosh, exp, log, pi, sin, sinh, sqrt
 
 import pinnsolve as ps
 from pinnsolve import equations as eq
@@ -394,13 +394,3 @@ def test_lorenz_has_its_fixed_points_and_its_first_turns() -> None:
         return [10 * (s[1] - s[0]), s[0] * (28 - s[2]) - s[1], s[0] * s[1] - 8 / 3 * s[2]]
 
     assert found == pytest.approx(solve_ivp(typed, (0, 2), [0, 1, 0], **options).y[:, -1])
-
-
-def test_irrotational_flow_round_a_corner_is_all_of_them() -> None:
-    # psi = r^(3/2) sin(3/2 angle) is harmonic: no vorticity, so that viscosity does nothing.
-    psi = ps.field("psi", x, y)
-    box = {x: (0.3, 1.7), y: (0.2, 0.9)}
-    corner = (x**2 + y**2) ** Rational(3, 4) * sin(Rational(3, 2) * atan2(y, x))
-    solves(eq.Poisson(psi), {psi: corner}, box)
-    w = ps.field("w", x, y)
-    solves(eq.Vorticity(psi, vorticity=w, reynolds=9), {psi: corner, w: sympy.S.Zero}, box)

@@ -179,6 +179,23 @@ def test_conditions_of_every_kind() -> None:
     assert max(d.relative for d in defects) <= 1e-13
 
 
+def test_conditions_on_parts_of_a_shape() -> None:
+    a = ps.field("a", x, y, t)
+    plate = ps.Rectangle((0, 0), (2, 1)) - ps.Disk((1, 0.5), 0.25, name="hole")
+    sides = plate.left | plate.right | plate.top | plate.bottom
+    problem = ps.Problem(
+        *eq.Heat(a),
+        ps.on(sides, {a: x}),
+        ps.on(plate.hole, a.dn + a * plate.normal[0]),
+        a(x, y, 0),
+        domain={(x, y): plate, t: (0, 1)},
+    )
+    exact = sin(x + 2 * y) * exp(-t)
+    defects = substitute(problem.manufactured({a: exact}), {"a": exact})
+    assert [d.kind for d in defects] == ["equation", "boundary", "boundary", "initial"]
+    assert max(d.relative for d in defects) <= 1e-13
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [
