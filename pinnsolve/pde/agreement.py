@@ -1,24 +1,16 @@
 """Do conditions agree with each other: on one part, and where two parts meet?"""
 
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 import sympy
-from numpy.typing import NDArray
 
 from pinnsolve.errors import ProblemError
-from pinnsolve.pde.conditions import Condition, Interval
+from pinnsolve.pde.conditions import Condition
 from pinnsolve.pde.coordinates import Coordinate
 from pinnsolve.pde.jets import Jet, Site, is_fixed
-
-Array = NDArray[np.float64]
-Domain = Sequence[tuple[Coordinate, Interval]]
-
-# Irrational fractions of an interval: no usual datum has its zeros or its jumps there.
-_FRACTIONS = (0.1732050808, 0.3819660113, 0.5411961001, 0.7071067812, 0.9159655942)
+from pinnsolve.pde.places import Array, Domain, everywhere, fractions_at, place_text, values_at
 
 
 def check_contradictions(conditions: Sequence[Condition], domain: Domain) -> None:
@@ -108,43 +100,20 @@ def _disagreement(
     """A place of the intersections where two values differ, in words; None if there is none."""
     if a == b or not meetings:
         return None
-    places = np.concatenate([_places(meeting, domain) for meeting in meetings])
+    places = np.concatenate([fractions_at(meeting, domain) for meeting in meetings])
     coordinates = tuple(c for c, _ in domain)
-    left, right = (_values(value, coordinates, places) for value in (a, b))
+    left, right = (values_at(value, coordinates, places) for value in (a, b))
+    # Data may be of any size: what counts is theirs, in the whole domain and here.
+    inside = everywhere(domain)
+    size = max(_largest(inside.evaluate(value)) for value in (a, b))
     # What is no number, at a place or at all, is no disagreement.
     with np.errstate(all="ignore"):
-        apart = np.abs(left - right) > 1e-6 * (1 + np.abs(left) + np.abs(right))
+        apart = np.abs(left - right) > 1e-6 * (size + np.abs(left) + np.abs(right))
     for place, p, q in zip(places[apart], left[apart], right[apart], strict=True):
-        where = ", ".join(f"{c} = {v:.6g}" for c, v in zip(coordinates, place, strict=True))
-        return f"{p:.6g} against {q:.6g} at {where}"
+        return f"{p:.6g} against {q:.6g} at {place_text(coordinates, place)}"
     return None
 
 
-def _places(meeting: Site, domain: Domain) -> Array:
-    """A few points of an intersection, (n, d)."""
-    number, axis = np.indices((len(_FRACTIONS), len(domain)))
-    # Another fraction on every axis, so that the points do not lie on a diagonal.
-    fractions = np.array(_FRACTIONS)[(number + 2 * axis) % len(_FRACTIONS)]
-    low, high = np.array([interval for _, interval in domain]).T
-    places = low + (high - low) * fractions
-    for k, value in enumerate(meeting):
-        if is_fixed(value):
-            places[:, k] = value
-    return places
-
-
-def _values(value: sympy.Expr, coordinates: tuple[Coordinate, ...], places: Array) -> Array:
-    """An expression at points (n, d), NaN where it has no real value."""
-    try:
-        with np.errstate(all="ignore"):
-            found = np.asarray(_function(value, coordinates)(*places.T)) + np.zeros(len(places))
-        return (
-            found.astype(np.float64) if found.dtype.kind in "fi" else np.full(len(places), np.nan)
-        )
-    except (NameError, TypeError, ValueError):  # a function that has no values in numpy or scipy
-        return np.full(len(places), np.nan)
-
-
-@lru_cache(maxsize=1024)
-def _function(value: sympy.Expr, coordinates: tuple[Coordinate, ...]) -> Any:
-    return sympy.lambdify(coordinates, value, cse=True)
+def _largest(values: Array) -> float:
+    usable = np.abs(values[np.isfinite(values)])
+    return float(usable.max()) if len(usable) else 0.0

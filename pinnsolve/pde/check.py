@@ -18,11 +18,14 @@ from pinnsolve.geometry import Normal
 from pinnsolve.pde import agreement, domains, wellposed
 from pinnsolve.pde.boundary import OnBoundary
 from pinnsolve.pde.check_table import CheckTable, Outcome, Row
+from pinnsolve.pde.claims import check_claim
 from pinnsolve.pde.conditions import Condition, Interval, classify, classify_observed
 from pinnsolve.pde.coordinates import Coordinate, Parameter
 from pinnsolve.pde.fields import Field, is_finite_number
 from pinnsolve.pde.observations import check_inside
+from pinnsolve.pde.orders import high_orders, surplus
 from pinnsolve.pde.parts import OnPart, axes_of
+from pinnsolve.pde.redundancy import check_dependent
 from pinnsolve.pde.text import text
 from pinnsolve.pde.unknowns import Unknown
 
@@ -395,8 +398,8 @@ def _observed(stated: Stated) -> Outcome:
 
 
 def _repeated(stated: Stated) -> Outcome:
-    wellposed.check_repeated(stated.conditions)
     agreement.check_contradictions(stated.conditions, stated.problem.domain)
+    check_dependent(stated.conditions, stated.problem.domain)
     return Outcome()
 
 
@@ -444,6 +447,29 @@ def _meetings(stated: Stated) -> Outcome:
     return Outcome(warnings=tuple(found))
 
 
+def _orders(stated: Stated) -> Outcome:
+    problem = stated.problem
+    if stated.data or problem.unknowns:
+        return Outcome("more is given where something is to be found", "-")
+    found = high_orders(stated.conditions, problem.fields, problem.domain)
+    return Outcome(warnings=tuple(found))
+
+
+def _surplus(stated: Stated) -> Outcome:
+    problem = stated.problem
+    if stated.data or problem.unknowns:
+        return Outcome("more is given where something is to be found", "-")
+    return Outcome(warnings=tuple(surplus(stated.conditions, problem.fields, problem.domain)))
+
+
+def _claim(stated: Stated) -> Outcome:
+    problem = stated.problem
+    if problem.exact is None:
+        return Outcome("none is given", "-")
+    found = check_claim(stated.conditions, problem.exact, problem.domain, problem.shape)
+    return Outcome(", ".join(problem.exact), warnings=tuple(found))
+
+
 # What a `Problem` is made by refuses the codes of the first rows before there is one to check.
 CHECKS: tuple[tuple[str, str, Callable[[Stated], Outcome]], ...] = (
     ("PS-E001 PS-E002 PS-E007 PS-E017", "statements are equations of the fields", _statements),
@@ -452,11 +478,14 @@ CHECKS: tuple[tuple[str, str, Callable[[Stated], Outcome]], ...] = (
     ("PS-E004", "every symbol is known", _symbols),
     ("PS-E005 PS-E015", "conditions lie in the domain", _places),
     ("PS-E022", "observations lie in the domain", _observed),
-    ("PS-E012 PS-E013", "no statement repeats or contradicts others", _repeated),
+    ("PS-E012 PS-E013 PS-E023", "no statement repeats or contradicts others", _repeated),
     ("PS-E008", "as many equations as fields", _count),
     ("PS-E009", "the start of an evolution is given", _initial),
     ("PS-E010", "no side lacks a condition", _boundary),
     ("PS-E011", "no field is free by a constant", _level),
     ("PS-E020", "unknown numbers are determined", _unknowns),
     ("PS-W001", "conditions agree where they meet", _meetings),
+    ("PS-W002", "conditions are of lower order than equations", _orders),
+    ("PS-W003", "no more conditions than the orders take", _surplus),
+    ("PS-E024 PS-W005", "the exact solution satisfies the problem", _claim),
 )

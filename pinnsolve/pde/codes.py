@@ -25,6 +25,8 @@ CODES: dict[str, str] = {
     "PS-E030": "a condition is on something that is no part of the domain",
     "PS-E031": "a set of points is empty",
     "PS-E032": "a shape and its coordinates do not match",
+    "PS-E023": "an equation follows from others",
+    "PS-E024": "the exact solution does not satisfy the problem",
     "PS-E040": "a number of a shape is wrong",
     "PS-E041": "a set operation leaves nothing",
     "PS-E042": "a boundary has no part of this name",
@@ -35,4 +37,7 @@ CODES: dict[str, str] = {
     "PS-E060": "a ready-made equation does not fit its fields",
     "PS-E061": "a manufactured solution does not name what the problem has",
     "PS-W001": "two conditions disagree where their places meet",
+    "PS-W002": "a condition is of the order of the equations, or higher",
+    "PS-W003": "more conditions than the equations take along a coordinate",
+    "PS-W005": "the exact solution satisfies the problem only nearly",
 }

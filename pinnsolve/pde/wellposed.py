@@ -115,25 +115,6 @@ def _ruling(conditions: Sequence[Condition], fields: Sequence[Field]) -> list[Co
     return [c for c in conditions if c.kind == "equation" or rules(c)]
 
 
-def check_repeated(conditions: Sequence[Condition]) -> None:
-    """Refuse an equation that is given twice.
-
-    Raises:
-        ProblemError: with both.
-    """
-    for first, second in combinations(conditions, 2):
-        if first.part != second.part or first.jets != second.jets:
-            continue
-        same = (first.residual - second.residual).expand() == 0
-        if same or (first.residual + second.residual).expand() == 0:
-            raise ProblemError(
-                "PS-E013",
-                "the same equation is given twice",
-                f"{first.source}  and  {second.source}",
-                "leave one of them out",
-            )
-
-
 def check_count(conditions: Sequence[Condition], fields: Sequence[Field]) -> None:
     """Refuse fewer equations in the interior than fields.
 
@@ -237,7 +218,7 @@ def _check_ordinary(
     """An ordinary differential equation needs as many conditions as its order, wherever."""
     coordinate, ends = domain[0]
     regular = not any(_degenerate(interior, f.name, domain, 0, end) for f in fields for end in ends)
-    needed = _structural_order(interior, fields, 0)
+    needed = structural_order(interior, fields, 0)
     given = sum(2 if condition.sides else 1 for condition in others)
     if regular and given < needed:
         target = max(fields, key=lambda f: max(c.order(f.name, 0) for c in interior))
@@ -268,7 +249,7 @@ def _check_boundary(
     on_side = {end: [c for c in others if c.fixes(axis, end)] for end in ends}
     if max(orders.values()) == 1:
         _check_inflow(interior, others, fields, domain, axis)
-    share = ceil(_structural_order(interior, fields, axis) / 2)
+    share = ceil(structural_order(interior, fields, axis) / 2)
     for target in fields:
         order = orders[target.name]
         needed = 0 if order < 2 else max(1, order // 2)
@@ -333,7 +314,7 @@ def _check_inflow(
                 )
 
 
-def _structural_order(interior: Sequence[Condition], fields: Sequence[Field], axis: int) -> int:
+def structural_order(interior: Sequence[Condition], fields: Sequence[Field], axis: int) -> int:
     """How many conditions along a coordinate a system needs altogether.
 
     The largest sum of orders over the ways to give every field an equation of its own (the

@@ -5,10 +5,10 @@ from types import SimpleNamespace
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from pinnsolve.pde.wellposed import _structural_order
+from pinnsolve.pde.wellposed import structural_order
 
 
-def test_structural_order_is_the_largest_assignment():
+def teststructural_order_is_the_largest_assignment():
     rng = np.random.default_rng(0)
     zeros = 0
     for _ in range(300):
@@ -19,5 +19,5 @@ def test_structural_order_is_the_largest_assignment():
         allowed = np.where(orders < 0, -1e6, orders)
         total = allowed[linear_sum_assignment(allowed, maximize=True)].sum()
         zeros += total < 0
-        assert _structural_order(equations, fields, 0) == max(0, int(total))
+        assert structural_order(equations, fields, 0) == max(0, int(total))
     assert 0 < zeros < 150  # some have no assignment
