@@ -36,6 +36,7 @@ CODES: dict[str, str] = {
     "PS-E072": "what is known of a field cannot be a part of it",
     "PS-E060": "a ready-made equation does not fit its fields",
     "PS-E061": "a manufactured solution does not name what the problem has",
+    "PS-E080": "a boundary has no smooth distance",
     "PS-W001": "two conditions disagree where their places meet",
     "PS-W002": "a condition is of the order of the equations, or higher",
     "PS-W003": "more conditions than the equations take along a coordinate",
