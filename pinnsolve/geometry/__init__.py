@@ -4,11 +4,13 @@ Numbers and expressions only: this package knows nothing of fields and equations
 """
 
 from pinnsolve.geometry.ball import Hypersphere, Sphere
-from pinnsolve.geometry.box import Rectangle
+from pinnsolve.geometry.box import Interval, Rectangle
 from pinnsolve.geometry.boxes import Box, Hypercube
 from pinnsolve.geometry.disk import Circle, Disk
+from pinnsolve.geometry.ellipse import Ellipse
 from pinnsolve.geometry.normal import Normal
 from pinnsolve.geometry.part import Part
+from pinnsolve.geometry.polygon import Polygon, Triangle
 from pinnsolve.geometry.revolved import Cone, Cylinder
 from pinnsolve.geometry.shape import AbstractShape
 from pinnsolve.geometry.torus import Torus
@@ -20,11 +22,15 @@ __all__ = [
     "Cone",
     "Cylinder",
     "Disk",
+    "Ellipse",
     "Hypercube",
     "Hypersphere",
+    "Interval",
     "Normal",
     "Part",
+    "Polygon",
     "Rectangle",
     "Sphere",
     "Torus",
+    "Triangle",
 ]

@@ -18,6 +18,7 @@ from pinnsolve.geometry.numbers import (
     Number,
     extremes,
     number,
+    plain,
     point_of,
     shown_point,
     symbols_of,
@@ -152,6 +153,34 @@ class AbstractBox(AbstractShape):
     def implicit(self, x: Sequence[Any]) -> sympy.Expr:
         ends = zip(x, self.low, self.high, strict=True)
         return conjunction([slab(a, low, high) for a, low, high in ends])
+
+
+@final
+@dataclass(frozen=True, repr=False, init=False)
+class Interval(AbstractBox):
+    """All numbers between two, with the parts `left` and `right`.
+
+    Args:
+        low, high: the ends.
+        name: one name for both ends, or the names for left and right.
+
+    Raises:
+        ProblemError: a number is not finite, the ends are not in order, a name is none.
+
+    >>> import pinnsolve as ps
+    >>> rod = ps.Interval(0, 3) - ps.Interval(1, 2, name="gap")
+    >>> rod.measure, sorted(rod.parts), rod.gap.measure
+    (2.0, ['gap', 'left', 'right'], 2.0)
+    """
+
+    def __init__(self, low: Any, high: Any, name: str | Sequence[str] | None = None) -> None:
+        shown = f"Interval({low!r}, {high!r})"
+        low, high = (end if isinstance(end, tuple) else (end,) for end in (low, high))
+        self._set(low, high, name, ("left", "right"), shown)
+
+    def __repr__(self) -> str:
+        low, high = plain(self.low[0]), plain(self.high[0])
+        return f"Interval({low}, {high}{shown_names(self.name, ('left', 'right'))})"
 
 
 @final
