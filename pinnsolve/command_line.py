@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 from pinnsolve.pde.problem import Problem
 from pinnsolve.solution import Solution
 
+Quantities = Callable[[Solution], Mapping[str, float]]
+
 
 class AbstractReference(Protocol):
     """Known values on a regular grid; `error` is their own relative L2 error."""
@@ -39,7 +41,7 @@ class AbstractReference(Protocol):
 
     @property
     def unknowns(self) -> Mapping[str, float] | None:
-        """Name of each number to be found -> its true value."""
+        """Name of each number to be found, or other quantity -> its true value."""
         ...
 
     @property
@@ -53,6 +55,7 @@ def run(
     reference: Callable[[], AbstractReference],
     *,
     arguments: Sequence[str] | None = None,
+    quantities: Quantities | None = None,
     **settings: Any,
 ) -> Solution:
     """Solve the problem of a file as its command line asks; `--help` lists the options.
@@ -64,6 +67,8 @@ def run(
         problem: makes the problem.
         reference: makes the known values.
         arguments: of the command line; those of the process by default.
+        quantities: numbers by name that a solution gives, such as a drag; their true values are
+            among the unknowns of the reference.
         settings: arguments of `Problem.solve`, whose `seconds` the command line may change.
     """
     name = Path(inspect.getfile(problem)).stem
@@ -73,7 +78,10 @@ def run(
     solution = problem().solve(
         seed=options.seed, seconds=options.seconds, reference=known, **settings
     )
-    errors = solution.error(known) | estimate_errors(solution, known)
+    found = {name: estimate.value for name, estimate in solution.parameters.items()}
+    found |= quantities(solution) if quantities else {}
+    of_numbers = errors_of_numbers(found, known)
+    errors = solution.error(known) | of_numbers
 
     options.output.mkdir(parents=True, exist_ok=True)
     file, figure = options.output / f"{name}.h5", options.output / f"{name}.png"
@@ -81,8 +89,8 @@ def run(
     solution.plot(reference=known, path=figure)
 
     print(solution.report())
-    for unknown, error in estimate_errors(solution, known).items():
-        print(f"{unknown}: relative error {error:.2e} of {solution.parameters[unknown]}")
+    for number, error in of_numbers.items():
+        print(f"{number}: relative error {error:.2e} of {found[number]:.10g}")
     for field, error in solution.error(known).items():
         own = f"(itself {known.error:.0e})"
         print(f"{field}: relative L2 error {error:.2e} against {known.source} {own}")
@@ -92,12 +100,9 @@ def run(
     return solution
 
 
-def estimate_errors(solution: Solution, known: AbstractReference) -> dict[str, float]:
-    """The relative error of each number that was to be found."""
-    return {
-        name: abs(solution.parameters[name].value / true - 1)
-        for name, true in (known.unknowns or {}).items()
-    }
+def errors_of_numbers(found: Mapping[str, float], known: AbstractReference) -> dict[str, float]:
+    """The relative error of each number whose true value is known."""
+    return {name: abs(found[name] / true - 1) for name, true in (known.unknowns or {}).items()}
 
 
 def record(

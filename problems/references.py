@@ -37,7 +37,8 @@ class Reference:
     error:  relative L2 error of the values themselves.
     source: where the values come from.
     exact:  field name -> closed form, if there is one.
-    unknowns: name of an unknown number -> its true value, if there are any.
+    unknowns: name of a number to be found, or of another quantity -> its true value, if there are
+        any.
     """
 
     axes: Mapping[str, Array]
