@@ -28,7 +28,7 @@ class Comparison:
 
     Attributes:
         coordinates: name -> array; they broadcast to the shape of the values.
-        expected: the reference, shape (...).
+        expected: the reference, shape (...); nan where it says nothing.
         computed: the solution, same shape.
     """
 
@@ -42,8 +42,9 @@ class Comparison:
 
         It is zero where both are zero everywhere.
         """
-        difference = float(np.linalg.norm(self.computed - self.expected))
-        size = float(np.linalg.norm(self.expected))
+        known = ~np.isnan(self.expected)
+        difference = float(np.linalg.norm((self.computed - self.expected)[known]))
+        size = float(np.linalg.norm(self.expected[known]))
         if size == 0.0:
             return np.inf if difference else 0.0
         return difference / size
@@ -88,7 +89,7 @@ class Probe:
                 for a in arguments_of(problem)[name]
             }
             inside = [(intervals[a][0] <= v) & (v <= intervals[a][1]) for a, v in at.items()]
-            places = np.flatnonzero(np.all(inside, axis=0))
+            places = np.flatnonzero(np.all(inside, axis=0) & ~np.isnan(known.ravel()))
             chosen = np.random.default_rng(0).permutation(places)[:count]
             expected[name] = known.ravel()[chosen]
             points[name] = np.zeros((len(chosen), len(order)))

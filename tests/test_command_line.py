@@ -48,6 +48,14 @@ def problem() -> Any:
     return SimpleNamespace(solve=solve)
 
 
+def test_a_quantity_is_compared_with_its_true_value(tmp_path, capsys) -> None:
+    arguments = ["--json", "--output", str(tmp_path)]
+    run(problem, lambda: KNOWN, arguments=arguments, quantities=lambda s: {"nu": s.steps / 100})
+    printed = capsys.readouterr().out
+    assert "nu: relative error 2.00e-01 of 0.4" in printed
+    assert json.loads(printed.splitlines()[-1])["errors"]["nu"] == pytest.approx(0.2)
+
+
 def test_json_is_the_last_line_and_files_are_written(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -71,7 +79,7 @@ def test_json_is_the_last_line_and_files_are_written(
         "curve": {"seconds": [0.0, 1.5], "window": [0, 0], "errors": {"u": [0.3333, None]}},
     }
     assert lines[0] == "the report"
-    assert "nu: relative error 1.00e-03 of 0.5005 +- 0.001" in lines
+    assert "nu: relative error 1.00e-03 of 0.5005" in lines
     assert "u: relative L2 error 1.50e-06 against a formula (itself 2e-13)" in lines
     assert (tmp_path / "new" / "test_command_line.png").read_text() == "figure"
     assert (tmp_path / "new" / "test_command_line.h5").read_text() == "data"

@@ -8,7 +8,7 @@ from sympy import exp, pi, sin
 
 import pinnsolve as ps
 from pinnsolve import training
-from pinnsolve.comparison import Probe
+from pinnsolve.comparison import Probe, compare
 from pinnsolve.errors import SolutionError
 from tests.heat import HEAT, t, x
 
@@ -72,7 +72,7 @@ def test_a_resumed_run_and_a_file_keep_the_errors(watched: ps.Solution, tmp_path
         (np.zeros((3, 3)), "need the points along x, t"),
         (SimpleNamespace(axes={"x": X + 2, "t": T}, values={"u": GRID.values["u"].T}),
          "the reference of u has no values in the domain"),
-        (SimpleNamespace(axes={"x": X, "t": T}, values={"u": np.full((21, 11), np.nan)}),
+        (SimpleNamespace(axes={"x": X, "t": T}, values={"u": np.full((21, 11), np.inf)}),
          "the reference of u has values that are not finite"),
     ],
 )  # fmt: skip
@@ -96,3 +96,15 @@ def test_a_large_reference_is_measured_at_some_of_its_points_in_the_domain() -> 
     window = Probe.of(half, GRID)
     assert len(window.points["u"]) == 21 * 6
     assert window.points["u"][:, 1].max() == 0.5
+
+
+def test_nan_in_a_reference_says_nothing() -> None:
+    x = ps.coordinates("x")[0]
+    u = ps.field("u", x)
+    line = ps.Problem(u.dx - 1, u(0), domain={x: (0, 2)})
+    known = {"x": np.array([0.5, 1.0, 2.0])}
+    half = SimpleNamespace(axes=known, values={"u": np.array([0.5, np.nan, 2.0])})
+    probe = Probe.of(line, half)
+    assert sorted(probe.points["u"][:, 0]) == [0.5, 2.0]
+    compared = compare(line, lambda name, at: 1.1 * at["x"], half, {})
+    assert compared["u"].error == pytest.approx(0.1)
