@@ -130,7 +130,8 @@ def diagnose(evidence: Evidence) -> tuple[Finding, ...]:
     last, measured = history[-1], evidence.tangent
     trend = progress([r.step for r in history if r.held_out is not None], held_out)
     kept = history[held_out.index(min(held_out))]
-    data = [loss for loss, kind in zip(kept.losses, evidence.kinds, strict=True) if kind == "data"]
+    known = ("data", "prior")
+    data = [loss for loss, kind in zip(kept.losses, evidence.kinds, strict=True) if kind in known]
     if trend.name == "stagnation" and sum(data) > sum(kept.losses) / 2:
         return ()  # what is left is the noise of observations
     overfitted = overfitting(last.trained, last.held_out, evidence.density)

@@ -7,7 +7,9 @@ are noisy, with n independent errors of variance s^2, the least-squares estimate
     C = sum_d s_d^2 G^-1 J_d'J_d G^-1,      s_d^2 = |r_d|^2 / (n_d - trace(G^-1 J_d'J_d))
 
 which is s^2 (J'J)^-1 where all rows are observations (Seber and Wild, Nonlinear Regression, 1989,
-2.1.2), or equations hold exactly. The network is in J, so what it can absorb counts.
+2.1.2), or equations hold exactly. The network is in J, so what it can absorb counts. A prior is an
+observation whose s is known: 1 in the units of its row. So is that of values which the parameters
+can fit whatever they are, if their noise is given.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from pinnsolve.pipeline import Pipeline
 from pinnsolve.weighting import alone
 
 AFFORDABLE = 4000  # parameters: their number cubed is the cost
+UNITS = {"data": " times the noise", "prior": " standard deviations"}
 RIDGE = 1e-12  # of the mean eigenvalue of J'J: less is rounding, in which no network can move
 
 
@@ -35,7 +38,8 @@ class Estimate:
     Attributes:
         value: where training ended.
         error: its standard error by linearization, which holds the noise of the observations alone,
-            no error of training; None where there are no observations, or too many parameters.
+            no error of training; None where there are neither observations nor priors, or too many
+            parameters.
         correlations: with the other numbers, by name.
 
     >>> str(Estimate(0.00318309, 2.1e-6))
@@ -58,7 +62,7 @@ class Estimate:
 def covariance(
     bind: Callable[[Sequence[BlockPoints]], AbstractObjective],
     blocks: Sequence[BlockPoints],
-    observed: Sequence[int],
+    known: Mapping[int, bool],
     theta: Array,
     count: int,
 ) -> Array | None:
@@ -67,12 +71,14 @@ def covariance(
     Args:
         bind: the objective at points.
         blocks: where all residuals are taken, with the scales of their rows.
-        observed: numbers of the blocks of observations.
+        known: numbers of the blocks of observations and priors -> whether the variance of their
+            rows without scale is known to be 1.
         theta: all parameters, (P,).
         count: of unknown numbers.
 
     Returns:
-        None where a derivative is not finite, or there are no more observations than they fit.
+        None where a derivative is not finite, or observations of unknown noise are no more than the
+        parameters that they fit.
     """
     triangle = bind(blocks).triangle(theta)[:-1, :-1]
     if not np.isfinite(triangle).all():
@@ -82,7 +88,7 @@ def covariance(
     units = np.eye(len(theta))[:, -count:]
     columns = solve_triangular(factor, solve_triangular(factor, units, trans=1))
     total = np.zeros((count, count))
-    for k in observed:
+    for k, given in known.items():
         for j in range(blocks[k].scale.shape[1]):
             scale = np.zeros(blocks[k].scale.shape)
             scale[:, j] = blocks[k].scale[:, j]
@@ -90,9 +96,12 @@ def covariance(
             half = solve_triangular(factor, mine.matrix, trans=1)
             fitted = np.trace(solve_triangular(factor, half.T, trans=1))
             free = blocks[k].count - fitted
-            if free < 1.0:  # values that are fitted whatever they are do not tell their noise
+            if free >= 1.0:
+                variance = mine.loss / free
+            elif given:
+                variance = float(np.square(scale[:, j]).mean())
+            else:  # values that are fitted whatever they are do not tell their noise
                 return None
-            variance = mine.loss / free
             total += variance * columns.T @ mine.matrix @ columns
     return total
 
@@ -108,10 +117,14 @@ def estimates(
     latent = theta[-len(unknowns) :]
     values, slopes = np.transpose([u.at(float(z)) for u, z in zip(unknowns, latent, strict=True)])
     names = [u.name for u in unknowns]
-    observed = [k for k, block in enumerate(system.blocks) if block.given is not None]
+    known = {
+        k: block.residuals[0].unit is not None
+        for k, block in enumerate(system.blocks)
+        if block.residuals[0].kind in ("data", "prior")
+    }
     found = None
-    if observed and len(theta) <= AFFORDABLE:
-        found = covariance(pipeline.executable.bind, blocks, observed, theta, len(unknowns))
+    if known and len(theta) <= AFFORDABLE:
+        found = covariance(pipeline.executable.bind, blocks, known, theta, len(unknowns))
     if found is None:
         return {name: Estimate(float(value)) for name, value in zip(names, values, strict=True)}
     shared = found * np.outer(slopes, slopes)
@@ -131,8 +144,8 @@ def estimates(
 def misfit(system: System, rms: Mapping[str, float]) -> str:
     """How far observations are missed, in words, from the root mean square of each residual."""
     return ", ".join(
-        f"{r.name} {rms[r.name]:.3g}" + " times the noise" * (block.given.noise is not None)
+        f"{r.name} {rms[r.name]:.3g}" + UNITS[r.kind] * (r.unit is not None)
         for block in system.blocks
-        if block.given is not None
         for r in block.residuals
+        if r.kind in UNITS
     )

@@ -28,7 +28,7 @@ from pinnsolve.diff.schemes import block_schemes
 from pinnsolve.errors import NetworkError, PinnsolveError
 from pinnsolve.nets import MLP, Cell, PeriodicEmbedding, SequentialCell
 from pinnsolve.nets.initializers import constant
-from pinnsolve.pde.ansatz import Ansatz, Reasons, impose, refuse
+from pinnsolve.pde.ansatz import Ansatz, Reasons, impose, refuse, with_positive
 from pinnsolve.pde.columns import column_values
 from pinnsolve.pde.coordinates import is_log
 from pinnsolve.pde.numeric import largest
@@ -183,6 +183,7 @@ def represent(system: System, network: Network, forms: Sequence[Ansatz] = ()) ->
 
     Raises NetworkError as it does, and when an output is missing.
     """
+    forms = with_positive(system, forms)
     cells = cells_of(system, network)
     named = {
         name if len(cells) == 1 else f"{group[0]}.{name}": parameter
@@ -304,7 +305,7 @@ def _columns(x: Node, axes: Sequence[int], logarithms: Sequence[bool]) -> Node:
 def _formed(
     output: Node, x: Node, system: System, group: Sequence[str], forms: Sequence[Ansatz]
 ) -> Node:
-    """lift + factor * output, of each field that has a form."""
+    """lift + factor * output, or its exponential, of each field that has a form."""
     known = {form.field: form for form in forms}
     if output.shape != Shape(1, (len(group),)) or not known.keys() & set(group):
         return output
@@ -316,7 +317,16 @@ def _formed(
 
     lifts = [at_points(known[f].lift if f in known else 0) for f in group]
     factors = [at_points(known[f].factor if f in known else 1) for f in group]
-    return ops.concatenate(lifts) + ops.concatenate(factors) * output
+    inner = ops.concatenate(lifts) + ops.concatenate(factors) * output
+    if not any(f in known and known[f].exponential for f in group):
+        return inner
+    columns = [ops.column(inner, j) for j in range(len(group))]
+    return ops.concatenate(
+        [
+            ops.exp(c) if f in known and known[f].exponential else c
+            for f, c in zip(group, columns, strict=True)
+        ]
+    )
 
 
 KINKS = {"absolute", "sign", "floor", "less", "less_equal", "equal"}

@@ -174,8 +174,9 @@ class Training:
         )
 
     def _data_losses(self, losses: Sequence[float]) -> list[float]:
-        """Those of observations."""
-        return [x for x, r in zip(losses, self.residuals, strict=True) if r.kind == "data"]
+        """Those of observations and of priors."""
+        kinds = ("data", "prior")
+        return [x for x, r in zip(losses, self.residuals, strict=True) if r.kind in kinds]
 
     def _weigh_is_due(self, run: Run) -> bool:
         return self.weights.every > 0 and run.step % self.weights.every == 0

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.optimize import curve_fit
+from scipy.optimize import curve_fit, least_squares
 from sympy import Eq, exp, pi, sin
 
 import pinnsolve as ps
@@ -181,12 +181,61 @@ def test_windows_and_corrections_are_refused(solution: ps.Solution, noisy: Any) 
         decay(noisy).solve(correct=solution, **QUIET)
 
 
-def test_values_that_are_fitted_exactly_do_not_tell_their_noise() -> None:
-    data = ps.observations({y: [0.6]}, at={t: [1.0]}, noise=0.1)
+@pytest.mark.parametrize("noise", [None, 0.1])
+def test_values_that_are_fitted_exactly_do_not_tell_their_noise(noise: float | None) -> None:
+    data = ps.observations({y: [0.6]}, at={t: [1.0]}, noise=noise)
     problem = ps.Problem(y.dt + k * y, Eq(y(0), 1), data, domain={t: (0, 1)})
     found = problem.solve(steps=40, **QUIET).parameters["k"]
     assert found.value == pytest.approx(-np.log(0.6), rel=1e-6)
-    assert found.error is None
+    assert found.error == (None if noise is None else pytest.approx(noise / 0.6, rel=1e-3))
+
+
+def test_a_prior_is_one_more_observation(noisy: Any) -> None:
+    """Estimates are those of least squares on the formula with one more row; so are the errors,
+    where the noise is that of the residuals and the deviation of the prior is what it says."""
+    mean, deviation, noise = 0.66, 0.04, 0.05
+
+    def rows(parameters: Any) -> Any:
+        size, rate = parameters
+        misfits = (size * np.exp(-rate * TIMES) - noisy) / noise
+        return np.append(misfits, (rate - mean) / deviation)
+
+    best = least_squares(rows, (1.0, 1.0), xtol=1e-12)
+    inverse = np.linalg.inv(best.jac.T @ best.jac)
+    data, prior = best.jac[:-1], best.jac[-1:]
+    free = len(data) - np.trace(inverse @ data.T @ data)
+    spread = np.square(best.fun[:-1]).sum() / free
+    covariance = inverse @ (spread * data.T @ data + prior.T @ prior) @ inverse
+
+    known = ps.unknown("k", 1.0, bounds=(0, None), prior=(mean, deviation))
+    data = ps.observations({y: noisy}, at={t: TIMES}, noise=noise)
+    problem = ps.Problem(y.dt + known * y, Eq(y(0), a), data, domain={t: (0, 2)})
+    solution = problem.solve(steps=60, **QUIET)
+    found = solution.parameters
+    errors = np.sqrt(np.diag(covariance))
+    assert [found["a"].value, found["k"].value] == pytest.approx(best.x, abs=0.2 * errors.min())
+    assert [found["a"].error, found["k"].error] == pytest.approx(errors, rel=0.03)
+    distance = abs(found["k"].value - mean) / deviation
+    assert f"prior of k {distance:.3g} standard deviations" in solution.report()
+    assert solution.findings == ()
+
+
+def test_a_prior_alone_determines_a_number() -> None:
+    known = ps.unknown("k", 1.0, prior=(0.7, 0.1))
+    problem = ps.Problem(y.dt + known * y, Eq(y(0), 2), domain={t: (0, 2)})
+    solution = problem.solve(steps=40, **QUIET)
+    assert solution.parameters["k"].value == pytest.approx(0.7, rel=1e-5)
+    assert solution.parameters["k"].error == pytest.approx(0.1, rel=1e-3)
+    assert solution.y(TIMES) == pytest.approx(CLEAN, rel=1e-4)
+
+
+def test_a_prior_survives_a_file(tmp_path: Path, noisy: Any) -> None:
+    known = ps.unknown("k", 1.0, prior=(0.7, 0.1))
+    data = ps.observations({y: noisy}, at={t: TIMES}, noise=0.05)
+    problem = ps.Problem(y.dt + known * y, Eq(y(0), 2), data, domain={t: (0, 2)})
+    back = ps.load(problem.solve(steps=2, **QUIET).save(tmp_path / "prior.h5"))
+    assert back.problem == problem
+    assert back.problem.unknowns[0].prior == known.prior
 
 
 def test_a_jump_between_the_ends_may_be_unknown() -> None:

@@ -14,14 +14,15 @@ with m initial conditions f_k and the time s since then, in lengths of the inter
     lift = w sum_k f_k (t - t_0)^k / k!,    factor = 1 - w,    w = exp(-(4 s)^m)
 
 so that later on the network is the solution, and not its difference from the start over a power of
-the time.
+the time. A field that is positive by construction is the exponential of all this, for the logarithm
+of its values.
 
 Invariant: a condition is in `Ansatz.conditions` or has a reason, and an ansatz keeps what a field
 that is periodic in a coordinate needs there.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
 from typing import Any
@@ -30,6 +31,7 @@ import numpy as np
 import sympy
 
 from pinnsolve.errors import ProblemError, SolutionError
+from pinnsolve.pde.hermite import distance, fading, hermite
 from pinnsolve.pde.jets import Jet
 from pinnsolve.pde.known import Known
 from pinnsolve.pde.numeric import evaluate
@@ -38,7 +40,6 @@ from pinnsolve.pde.system import Block, Residual, System
 
 LARGEST = 1000  # operations in a lift that is worth its evaluation
 MOST = 24  # conditions on a field: the product of many distances is near zero nearly everywhere
-FADING = 4  # what is left of a lift at the end of the time is exp(-4^m)
 ROUNDING = 1e-12
 POINTS = 64  # at which data are compared
 ROUGH = (
@@ -51,23 +52,26 @@ Reasons = dict[str, str]
 
 @dataclass(frozen=True)
 class Ansatz:
-    """field = lift + factor * network.
+    """field = lift + factor * network, or the exponential of that.
 
     Attributes:
         field: its name.
         lift: fulfils the conditions; an expression of the coordinates.
         factor: vanishes where they hold, with their derivatives, and is at most 1 inside.
         conditions: names of the residuals that hold by it.
+        exponential: whether the field is positive.
     """
 
     field: str
     lift: sympy.Expr
     factor: sympy.Expr
     conditions: tuple[str, ...]
+    exponential: bool = False
 
     def __str__(self) -> str:
         lift = "" if self.lift == 0 else f"{self.lift} + "
-        return f"{self.field} = {lift}{self.factor * sympy.Symbol('N')}"
+        inner = f"{lift}{self.factor * sympy.Symbol('N')}"
+        return f"{self.field} = " + (f"exp({inner})" if self.exponential else inner)
 
 
 def about(field: str, value: sympy.Expr, size: float) -> Ansatz:
@@ -122,6 +126,8 @@ def impose(
     forms = []
     for field in system.fields:
         chosen = [d for d in data if d.field == field]
+        if field in system.positive:
+            chosen = _logarithms(chosen, system, reasons)
         if len(chosen) > MOST:
             reasons |= {d.name: f"there are more than {MOST} on {field}" for d in chosen}
             continue
@@ -132,8 +138,36 @@ def impose(
         if form is None:
             reasons |= {d.name: f"the lift of {field} would be too long" for d in chosen}
         elif chosen:
-            forms.append(form)
+            forms.append(replace(form, exponential=field in system.positive))
     return tuple(forms), reasons
+
+
+def with_positive(system: System, forms: Sequence[Ansatz]) -> tuple[Ansatz, ...]:
+    """The forms, and one for each positive field that has none."""
+    bare = [f for f in system.positive if f not in [form.field for form in forms]]
+    added = (Ansatz(f, sympy.S.Zero, sympy.S.One, (), exponential=True) for f in bare)
+    return (*forms, *added)
+
+
+def _logarithms(data: Sequence[Datum], system: System, reasons: Reasons) -> list[Datum]:
+    """What conditions on a positive field say of its logarithm; reasons for those that say nothing
+    simple."""
+    found = []
+    for datum in data:
+        if datum.order:
+            reasons[datum.name] = f"it is on a derivative of {datum.field}, an exponential"
+        elif not _is_positive(datum.value, system):
+            reasons[datum.name] = f"its value is not positive everywhere, as {datum.field} is"
+        else:
+            found.append(replace(datum, value=sympy.log(datum.value)))
+    return found
+
+
+def _is_positive(value: sympy.Expr, system: System) -> bool:
+    try:
+        return bool((evaluate(value, _points(system)) > 0).all())
+    except SolutionError:
+        return False
 
 
 def refuse(system: System, reasons: Reasons) -> None:
@@ -310,59 +344,20 @@ def _form(system: System, field: str, data: Collection[Datum]) -> Ansatz | None:
         here = [d for d in data if d.axis == axis]
         counts = {end: sum(d.end == end for d in here) for end in map(_exact_number, interval)}
         start = x.is_time and min(counts.values()) == 0
-        fading = _fading(x, counts) if start else sympy.S.One
+        fades = fading(x, counts) if start else sympy.S.One
         missing: dict[sympy.Expr, sympy.Expr] = {}  # value -> the polynomials that carry it
         for datum in here:
             known = lift.diff(x, datum.order).subs(x, datum.end)
             if not _same(datum.value, known, system):
                 basis, lack = hermite(x, counts, datum.end, datum.order), datum.value - known
                 missing[lack] = missing.get(lack, sympy.S.Zero) + basis
-        lift += fading * sum(
+        lift += fades * sum(
             (sympy.factor(b) * lack for lack, b in missing.items()), start=sympy.S.Zero
         )
         if lift.count_ops() > LARGEST:
             return None
-        factor *= 1 - fading if start else distance(x, counts)
+        factor *= 1 - fades if start else distance(x, counts)
     return Ansatz(field, lift, factor, tuple(dict.fromkeys(d.name for d in data)))
-
-
-def hermite(
-    x: sympy.Symbol, counts: Mapping[sympy.Expr, int], end: sympy.Expr, order: int
-) -> sympy.Expr:
-    """The polynomial of least degree of which derivative `order` at `end` is 1, and all others of
-    orders below counts[e] at each e are 0.
-
-    >>> hermite(sympy.Symbol("x"), {sympy.S(0): 1, sympy.S(2): 1}, sympy.S(2), 0)
-    x/2
-    """
-    unknown = sympy.symbols(f"a:{sum(counts.values())}")
-    polynomial = sum((a * x**k for k, a in enumerate(unknown)), start=sympy.S.Zero)
-    equations = [
-        polynomial.diff(x, k).subs(x, e) - int((e, k) == (end, order))
-        for e, count in counts.items()
-        for k in range(count)
-    ]
-    return sympy.sympify(polynomial.subs(sympy.solve(equations, unknown)))
-
-
-def distance(x: sympy.Symbol, counts: Mapping[sympy.Expr, int]) -> sympy.Expr:
-    """A polynomial with a zero of order counts[e] at each end e, and 1 as its largest value between
-    the two.
-
-    >>> distance(sympy.Symbol("x"), {sympy.S(0): 1, sympy.S(2): 1})
-    x*(2 - x)
-    """
-    low, high = counts
-    m, n = counts[low], counts[high]
-    scale = sympy.Rational((m + n) ** (m + n), m**m * n**n) / (high - low) ** (m + n)
-    return scale * (x - low) ** m * (high - x) ** n
-
-
-def _fading(x: sympy.Symbol, counts: Mapping[sympy.Expr, int]) -> sympy.Expr:
-    """1 up to terms of the order that is given at the one end with data, and small at the other."""
-    low, high = counts
-    way = (x - low if counts[low] else high - x) / (high - low)
-    return sympy.exp(-((FADING * way) ** max(counts.values())))
 
 
 # --- numbers ----------------------------------------------------------------------------------

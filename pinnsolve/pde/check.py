@@ -15,7 +15,7 @@ from sympy.core.function import AppliedUndef
 
 from pinnsolve.errors import ProblemError
 from pinnsolve.geometry import Normal
-from pinnsolve.pde import agreement, domains, wellposed
+from pinnsolve.pde import agreement, determined, domains, wellposed
 from pinnsolve.pde.boundary import OnBoundary
 from pinnsolve.pde.check_table import CheckTable, Outcome, Row
 from pinnsolve.pde.claims import check_claim
@@ -62,6 +62,12 @@ class Stated:
         """The positions of the coordinates that vary in a shape, which has no ends along them."""
         p = self.problem
         return () if p.shape is None else axes_of(p.shape, p.coordinates)
+
+    @property
+    def ended(self) -> tuple[int, ...]:
+        """The positions of the coordinates that have ends: time, and space where it is a box."""
+        axes = enumerate(self.problem.coordinates)
+        return tuple(k for k, c in axes if (c.is_time or c.is_space) and k not in self.shaped)
 
 
 def check(problem: "Problem") -> tuple[CheckTable, tuple[ProblemError, ...]]:
@@ -404,9 +410,10 @@ def _repeated(stated: Stated) -> Outcome:
 
 
 def _count(stated: Stated) -> Outcome:
-    wellposed.check_count(stated.conditions, stated.problem.fields)
+    p = stated.problem
+    determined.check_fields(stated.conditions, p.fields, p.domain, stated.data, stated.ended)
     interior = sum(condition.kind == "equation" for condition in stated.conditions)
-    return Outcome(f"{interior} for {len(stated.problem.fields)}")
+    return Outcome(f"{interior} for {len(p.fields)}")
 
 
 def _initial(stated: Stated) -> Outcome:
@@ -436,9 +443,9 @@ def _level(stated: Stated) -> Outcome:
 
 def _unknowns(stated: Stated) -> Outcome:
     p = stated.problem
-    wellposed.check_unknowns(
-        stated.conditions, p.unknowns, p.fields, p.domain, stated.data, stated.shaped
-    )
+    known = any(given.noise is not None for given in p.observations)
+    found = (stated.conditions, p.fields, p.domain, stated.data, stated.ended)
+    determined.check_unknowns(p.unknowns, *found, noise_is_known=known)
     return Outcome(", ".join(map(str, p.unknowns)), "ok" if p.unknowns else "-")
 
 
@@ -479,11 +486,11 @@ CHECKS: tuple[tuple[str, str, Callable[[Stated], Outcome]], ...] = (
     ("PS-E005 PS-E015", "conditions lie in the domain", _places),
     ("PS-E022", "observations lie in the domain", _observed),
     ("PS-E012 PS-E013 PS-E023", "no statement repeats or contradicts others", _repeated),
-    ("PS-E008", "as many equations as fields", _count),
+    ("PS-E008 PS-E074", "every field has an equation or data", _count),
     ("PS-E009", "the start of an evolution is given", _initial),
     ("PS-E010", "no side lacks a condition", _boundary),
     ("PS-E011", "no field is free by a constant", _level),
-    ("PS-E020", "unknown numbers are determined", _unknowns),
+    ("PS-E020 PS-E073", "unknown numbers are determined", _unknowns),
     ("PS-W001", "conditions agree where they meet", _meetings),
     ("PS-W002", "conditions are of lower order than equations", _orders),
     ("PS-W003", "no more conditions than the orders take", _surplus),

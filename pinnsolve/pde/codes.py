@@ -37,6 +37,8 @@ CODES: dict[str, str] = {
     "PS-E060": "a ready-made equation does not fit its fields",
     "PS-E061": "a manufactured solution does not name what the problem has",
     "PS-E080": "a boundary has no smooth distance",
+    "PS-E073": "a prior without a noise to weigh it against",
+    "PS-E074": "nothing determines a field without an equation",
     "PS-W001": "two conditions disagree where their places meet",
     "PS-W002": "a condition is of the order of the equations, or higher",
     "PS-W003": "more conditions than the equations take along a coordinate",

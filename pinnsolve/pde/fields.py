@@ -96,10 +96,12 @@ class Field(AppliedUndef):
     Attributes:
         name: its name.
         coordinates: the coordinates it was declared with, also when it is at a fixed place.
+        exponential: whether it is positive by construction: the exponential of a network.
     """
 
     name: str
     coordinates: tuple[Coordinate, ...]
+    exponential = False
 
     @property
     def declared(self) -> "Field":
@@ -154,11 +156,17 @@ class Field(AppliedUndef):
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         # The class of a field is made at run time, so pickle cannot find it by name.
-        return _rebuild, (self.name, self.coordinates, self.args)
+        return _rebuild, (self.name, self.coordinates, self.args, self.exponential)
 
 
-def field(name: str, *coordinates: Coordinate) -> Field:
+def field(name: str, *coordinates: Coordinate, positive: bool = False) -> Field:
     """Declare an unknown function of the given coordinates.
+
+    Args:
+        name: an identifier.
+        coordinates: that it depends on.
+        positive: make it positive everywhere by construction, as a coefficient that is to be found
+            may have to be: it is the exponential of a network.
 
     Raises:
         ProblemError: the name is not an identifier or clashes with a coordinate, or the coordinates
@@ -176,10 +184,10 @@ def field(name: str, *coordinates: Coordinate) -> Field:
             "PS-E016", "field() declares one field", repr(name), f"write fields({name!r}, ...)"
         )
     _check_declaration(found[0], coordinates)
-    return _rebuild(found[0], coordinates, coordinates)
+    return _rebuild(found[0], coordinates, coordinates, positive)
 
 
-def fields(names: str, *coordinates: Coordinate) -> tuple[Field, ...]:
+def fields(names: str, *coordinates: Coordinate, positive: bool = False) -> tuple[Field, ...]:
     """Declare several unknown functions of the same coordinates.
 
     Raises:
@@ -191,7 +199,8 @@ def fields(names: str, *coordinates: Coordinate) -> tuple[Field, ...]:
     >>> p.dx
     Derivative(p(x, y), x)
     """
-    return tuple(field(name, *coordinates) for name in split_names(names, "fields"))
+    found = split_names(names, "fields")
+    return tuple(field(name, *coordinates, positive=positive) for name in found)
 
 
 def derivative(expression: Any, along: Iterable[Coordinate]) -> FieldDerivative:
@@ -285,8 +294,12 @@ def _flat(item: Any) -> Iterable[Any]:
     return item if isinstance(item, tuple | list | sympy.Tuple) else (item,)
 
 
-def _rebuild(name: str, coordinates: Sequence[Coordinate], args: Sequence[Any]) -> Any:
-    make = UndefinedFunction(name, bases=(Field,), coordinates=tuple(coordinates), real=True)
+def _rebuild(
+    name: str, coordinates: Sequence[Coordinate], args: Sequence[Any], exponential: bool
+) -> Any:
+    # Not an assumption of sympy's, which makes classes of one declaration differ.
+    known = {"coordinates": tuple(coordinates), "exponential": exponential}
+    make = UndefinedFunction(name, bases=(Field,), real=True, **known)
     return make(*args)
 
 

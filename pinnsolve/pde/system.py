@@ -37,9 +37,10 @@ class Residual:
         name: a short label, unique in the system.
         source: the equation in the user's notation.
         expression: left minus right, in coordinates and jets.
-        kind: "equation", "initial", "boundary", "periodic", "point" or "data".
+        kind: "equation", "initial", "boundary", "periodic", "point", "data" or "prior".
         unit: for data in units of their noise, the smallest noise of the problem: what a residual
-            of 1 is at least in the units of what is measured. None for all others.
+            of 1 is at least in the units of what is measured. For a prior the same for the mean of
+            as many observations as there are of each kind, since its row is one. None for others.
     """
 
     name: str
@@ -91,12 +92,13 @@ class System:
         intervals: (low, high) of each coordinate.
         fields: names, in the order of first use.
         arguments: of each field, in their order: the positions of what it depends on.
-        blocks: the residuals; those in the interior first, those of data last.
+        blocks: the residuals; those in the interior first, those of data and of priors last.
         unknowns: numbers that occur in the residuals and are to be found.
         exact: conditions that hold by construction of what stands for the fields, so that no loss
             contains them.
         shape: that of the domain in its first space coordinates; None for a box, all of whose
             points are in the domain.
+        positive: the fields that are positive by construction.
     """
 
     coordinates: tuple[Coordinate, ...]
@@ -107,6 +109,7 @@ class System:
     unknowns: tuple[Unknown, ...] = ()
     exact: tuple[Block, ...] = ()
     shape: AbstractShape | None = None
+    positive: tuple[str, ...] = ()
 
     @property
     def dimension(self) -> int:
@@ -132,8 +135,9 @@ class System:
 
     @property
     def conditions(self) -> tuple[Residual, ...]:
-        """The residuals that are neither equations nor data."""
-        return tuple(r for r in self.residuals if r.kind not in ("equation", "data"))
+        """The residuals that are neither equations nor data nor priors."""
+        known = ("equation", "data", "prior")
+        return tuple(r for r in self.residuals if r.kind not in known)
 
     @property
     def starts(self) -> bool:
@@ -193,7 +197,7 @@ def normalize(problem: Problem) -> System:
         Block(free[place], place[0], tuple(group), place[1], None, place[2], _columns(group))
         for place, group in places.items()
     )
-    blocks += _observed(problem)
+    blocks += _observed(problem) + _priors(problem)
     order = problem.coordinates.index
     arguments = problem.arguments
     return System(
@@ -204,6 +208,7 @@ def normalize(problem: Problem) -> System:
         blocks,
         problem.unknowns,
         shape=problem.shape,
+        positive=tuple(f.name for f in problem.fields if f.exponential),
     )
 
 
@@ -215,9 +220,7 @@ def labels(problem: Problem) -> tuple[str, ...]:
 
 def _observed(problem: Problem) -> tuple[Block, ...]:
     """One block for each set of observations."""
-    known = [given.noise for given in problem.observations if given.noise is not None]
-    # Of each kind of measurement the typical noise: accurate ones count, as in the fit.
-    unit = min((float(np.mean(n**-2.0, axis=0).max() ** -0.5) for n in known), default=None)
+    unit = _unit(problem)
     labels = [label for given in problem.observations for label in given.labels]
     names, blocks = _distinct(labels), []
     for given in problem.observations:
@@ -239,6 +242,30 @@ def _columns(residuals: Sequence[Residual]) -> tuple[sympy.Symbol, ...]:
     for residual in residuals:
         found |= {a for a in residual.expression.free_symbols if isinstance(a, Normal)}
     return tuple(sorted(found, key=str))
+
+
+def _unit(problem: Problem) -> float | None:
+    """The smallest noise of the problem."""
+    known = [given.noise for given in problem.observations if given.noise is not None]
+    # Of each kind of measurement the typical noise: accurate ones count, as in the fit.
+    return min((float(np.mean(n**-2.0, axis=0).max() ** -0.5) for n in known), default=None)
+
+
+def _priors(problem: Problem) -> tuple[Block, ...]:
+    """What is known of numbers beforehand: a block of one point, wherever that is.
+
+    An observation in units of its noise has the weight unit^2 / n, with n of its kind. A prior is
+    one more, so that the sum of all is that of maximum likelihood.
+    """
+    counts = [len(o.points) for o in problem.observations if o.noise is not None]
+    unit = (_unit(problem) or 1.0) / float(np.mean(counts or [1])) ** 0.5
+    residuals = tuple(
+        Residual(f"prior of {u}", f"{u} = {u.mean:g} +- {u.deviation:g}", u.prior, "prior", unit)
+        for u in problem.unknowns
+        if u.prior is not None
+    )
+    centre = tuple((low + high) / 2 for low, high in problem.intervals)
+    return (Block((), (centre,), residuals),) if residuals else ()
 
 
 def is_linear(system: System) -> bool:

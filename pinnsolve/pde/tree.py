@@ -124,6 +124,7 @@ def problem_to_data(problem: Problem) -> dict[str, Any]:
         ],
         "parameters": [[p.name, *p.settings] for p in problem.parameters],
         "fields": [[f.name, *(c.name for c in f.coordinates)] for f in problem.fields],
+        "positive": [f.name for f in problem.fields if f.exponential],
         "unknowns": [[unknown.name, *unknown.settings] for unknown in problem.unknowns],
         "equations": [to_data(e) for e in problem.equations],
         "observations": [
@@ -166,7 +167,11 @@ def problem_from_data(
         }
         parameters = [Parameter(*settings) for settings in data["parameters"]]
         coordinates = {c.name: c for c in domain}
-        fields = [field(name, *(coordinates[c] for c in own)) for name, *own in data["fields"]]
+        positive = data["positive"]
+        fields = [
+            field(name, *(coordinates[c] for c in own), positive=name in positive)
+            for name, *own in data["fields"]
+        ]
         unknowns = [Unknown(*settings) for settings in data["unknowns"]]
         equations, exact = data["equations"], data["exact"]
         observed = list(enumerate(data["observations"]))

@@ -17,66 +17,20 @@ from pinnsolve.pde.conditions import Condition, Interval, periodic_axis
 from pinnsolve.pde.coordinates import Coordinate
 from pinnsolve.pde.fields import Field
 from pinnsolve.pde.jets import Jet
-from pinnsolve.pde.text import text
-from pinnsolve.pde.unknowns import Unknown
 
 
-def check_unknowns(
+def check_counts(
     conditions: Sequence[Condition],
-    unknowns: Sequence[Unknown],
     fields: Sequence[Field],
     domain: Domain,
-    data: Sequence[Condition] = (),
-    shaped: Sequence[int] = (),
+    axes: Sequence[int],
 ) -> None:
-    """Refuse unknown numbers that nothing could determine.
-
-    Without data, numbers need conditions that the fields could do without: one at least, and one
-    each where all conditions are numbers, in problems with a single coordinate.
+    """Refuse too few equations or conditions, and a free level.
 
     Raises:
-        ProblemError: an unknown drops out of the equations, is a factor of whole equations only, or
-            every condition is needed by the fields.
+        ProblemError: as `check_count`, `check_sides` and `check_level`.
     """
-    if not unknowns:
-        return
-    for unknown in unknowns:
-        acts = [c for c in (*conditions, *data) if c.residual.has(unknown)]
-        if all((c.residual / unknown).expand().has(unknown) is False for c in acts):
-            what = "is but a factor of the whole equation" if acts else "drops out of the equations"
-            raise ProblemError(
-                "PS-E020",
-                f"the unknown {unknown} {what}, so it can have any value",
-                acts[0].source if acts else unknown.name,
-                "leave it out, or write it where it changes the solution",
-            )
-    if data:
-        return
-    alone = sum(c.is_space or c.is_time for c, _ in domain) == 1
-    for removed in combinations(conditions, len(unknowns) if alone else 1):
-        try:
-            _check_counts([c for c in conditions if c not in removed], fields, domain, shaped)
-        except ProblemError:
-            continue
-        return
-    raise ProblemError(
-        "PS-E020",
-        f"nothing determines the unknown {', '.join(map(str, unknowns))}: the fields need every "
-        "condition themselves",
-        next(text(c.equation) for c in conditions if c.residual.has(*unknowns)),
-        "add what is known besides, such as u(0.5, 1) = 0.3 or observations of a field",
-    )
-
-
-def _check_counts(
-    conditions: Sequence[Condition],
-    fields: Sequence[Field],
-    domain: Domain,
-    shaped: Sequence[int],
-) -> None:
     check_count(conditions, fields)
-    axes = [axis for axis, (c, _) in enumerate(domain) if c.is_time or c.is_space]
-    axes = [axis for axis in axes if axis not in shaped]
     check_sides(conditions, fields, domain, axes)
     check_level(conditions, fields)
 
@@ -97,14 +51,14 @@ def check_sides(
     alone = sum(c.is_space or c.is_time for c, _ in domain) == 1
     for axis in axes:
         if domain[axis][0].is_time:
-            _check_initial(_ruling(conditions, fields), others, fields, domain, axis)
+            _check_initial(ruling(conditions, fields), others, fields, domain, axis)
         elif alone:
             _check_ordinary(interior, others, fields, domain)
         else:
             _check_boundary(interior, others, fields, domain, axis)
 
 
-def _ruling(conditions: Sequence[Condition], fields: Sequence[Field]) -> list[Condition]:
+def ruling(conditions: Sequence[Condition], fields: Sequence[Field]) -> list[Condition]:
     """The equations, and conditions that may determine a field of fewer coordinates: s(t) by
     `Eq(s.dt, u.dx(1, t))`, which is on all that it depends on."""
 
@@ -122,7 +76,7 @@ def check_count(conditions: Sequence[Condition], fields: Sequence[Field]) -> Non
         ProblemError: with the fields that no equation contains.
     """
     interior = [c for c in conditions if c.kind == "equation"]
-    if len(_ruling(conditions, fields)) >= len(fields):
+    if len(ruling(conditions, fields)) >= len(fields):
         return
     used = set().union(*(c.fields for c in interior))
     names = [f.name for f in fields]

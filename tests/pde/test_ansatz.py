@@ -8,10 +8,11 @@ from sympy import Abs, Eq, Rational, cos, exp, pi, sin, sqrt
 
 import pinnsolve as ps
 from pinnsolve.errors import ProblemError, ProblemWarning
-from pinnsolve.pde.ansatz import Ansatz, distance, hermite, impose, refuse
+from pinnsolve.pde.ansatz import Ansatz, impose, refuse
 from pinnsolve.pde.conditions import difference
 from pinnsolve.pde.coordinates import coordinates
 from pinnsolve.pde.fields import field
+from pinnsolve.pde.hermite import distance, hermite
 from pinnsolve.pde.problem import Problem
 from pinnsolve.pde.system import normalize
 from pinnsolve.pde.text import text

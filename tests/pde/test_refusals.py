@@ -241,8 +241,8 @@ CASES: dict[str, tuple[str, str, str, Any]] = {
     "an object": ("PS-E017", "{}", "pass Eq(left, right)", lambda: _problem(*HEAT, {})),
     "nothing": ("PS-E017", "Problem()", "at least one equation", lambda: _problem()),
     "a field of fewer coordinates without an equation": (
-        *("PS-E008", "u.dt = k", "add the missing equation"),
-        lambda: _problem(Eq(u.dt, k), *HEAT[1:]),
+        *("PS-E074", "u.dt = k + u.dxx", "give k an equation"),
+        lambda: _problem(Eq(u.dt, u.dxx + k), *HEAT[1:]),
     ),
     "a field of fewer coordinates that has no start": (
         *("PS-E009", "k.dt = u.dx(1, t)", "Eq(k(0), ...)"),

@@ -12,6 +12,7 @@ from sympy import Eq, Symbol, exp
 from pinnsolve.errors import ProblemError
 from pinnsolve.pde.coordinates import coordinates
 from pinnsolve.pde.fields import field
+from pinnsolve.pde.observations import observations
 from pinnsolve.pde.problem import Problem
 from pinnsolve.pde.unknowns import Unknown, unknown
 
@@ -80,6 +81,9 @@ def test_settings_are_part_of_the_identity():
         ("PS-E006", "between its bounds", ("a", 1.0, (1, 2))),
         ("PS-E006", "between its bounds", ("a", 1.5, (2, 1))),
         ("PS-E006", "scale is not positive", ("a", 1.0, None, 0.0)),
+        ("PS-E006", "prior is not a pair", ("a", 1.0, None, None, 0.5)),
+        ("PS-E006", "deviation is not positive", ("a", 1.0, None, None, (0.5, 0))),
+        ("PS-E007", "mean of the prior", ("a", 1.0, None, None, (math.nan, 1))),
     ],
 )
 def test_declarations_that_make_no_sense_are_refused(code: str, said: str, arguments: Any):
@@ -139,3 +143,16 @@ def test_a_plain_symbol_is_told_of_unknown():
     with pytest.raises(ProblemError, match="unknown symbol nu") as caught:
         Problem(u.dt - Symbol("nu") * u.dxx, *SIDES, domain=BOX)
     assert 'nu = unknown("nu", guess=...)' in caught.value.fix
+
+
+def test_a_prior_determines_a_number_if_it_can_be_weighed():
+    known = unknown("k", 0.5, prior=(0.4, 0.1))
+    Problem(u.dt - known * u.dxx, *SIDES, domain=BOX)
+    assert known != unknown("k", 0.5)
+    assert pickle.loads(pickle.dumps(known)).settings == known.settings
+    seen = [observations({u: [1.0]}, at={x: 0.5, t: 0.5}, noise=noise) for noise in (None, 0.1)]
+    Problem(u.dt - known * u.dxx, *seen, domain=BOX)
+    with pytest.raises(ProblemError, match="no noise to weigh it against") as caught:
+        Problem(u.dt - known * u.dxx, seen[0], domain=BOX)
+    assert caught.value.code == "PS-E073"
+    assert "(0.4, 0.1)" in caught.value.expression
