@@ -5,7 +5,6 @@ a part of the boundary is called bare only if no reading of the problem makes it
 """
 
 from collections.abc import Sequence
-from itertools import combinations
 from math import ceil
 from typing import Any
 
