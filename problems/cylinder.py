@@ -18,6 +18,7 @@ here 2.93800417.
 from sympy import Eq, Rational
 
 import pinnsolve as ps
+from pinnsolve.geometry import AbstractShape
 from problems.references import Reference
 
 x, y = ps.coordinates("x y")
@@ -25,7 +26,7 @@ u, v, p = ps.fields("u v p", x, y)
 REYNOLDS, HEIGHT = 20, Rational(41, 10)
 
 
-def domain() -> ps.geometry.AbstractShape:
+def domain() -> AbstractShape:
     """The channel without the cylinder."""
     return ps.Rectangle((0, 0), (22, HEIGHT)) - ps.Disk((2, 2), Rational(1, 2), name="cylinder")
 
@@ -54,8 +55,8 @@ def coefficients(solution: ps.Solution) -> dict[str, float]:
     force_y = (p - 2 * v.dy / REYNOLDS) * n_y - shear * n_x
     before, behind = map(float, solution.p([1.5, 2.5], 2.0))
     return {
-        "drag": 2 * solution.integrate(force_x, over=surface),
-        "lift": 2 * solution.integrate(force_y, over=surface),
+        "drag": 2 * float(solution.integrate(force_x, over=surface)),
+        "lift": 2 * float(solution.integrate(force_y, over=surface)),
         "drop": before - behind,
     }
 

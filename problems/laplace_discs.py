@@ -14,6 +14,7 @@ import numpy as np
 from sympy import Eq
 
 import pinnsolve as ps
+from pinnsolve.geometry import AbstractShape
 from problems.harmonic import fit, towards_ends
 from problems.references import Reference
 
@@ -23,9 +24,9 @@ CENTRES = [(a, b) for a in (-0.3, 0.3) for b in (-0.3, 0.3)]
 RADIUS = 0.1
 
 
-def domain() -> ps.geometry.AbstractShape:
+def domain() -> AbstractShape:
     """The square without the discs."""
-    shape: ps.geometry.AbstractShape = ps.Rectangle((-0.5, -0.5), (0.5, 0.5))
+    shape: AbstractShape = ps.Rectangle((-0.5, -0.5), (0.5, 0.5))
     for centre in CENTRES:
         shape = shape - ps.Disk(centre, RADIUS)
     return shape
