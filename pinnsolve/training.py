@@ -26,6 +26,7 @@ from pinnsolve.history import History, Record
 from pinnsolve.optim.base import AbstractOptimizer, Look
 from pinnsolve.optim.solvers import Cholesky
 from pinnsolve.pde.known import Known
+from pinnsolve.pde.tree import shapes_to_data
 from pinnsolve.pipeline import Pipeline
 from pinnsolve.points import Collocation, Sample
 from pinnsolve.policy import Choice
@@ -292,6 +293,7 @@ class Training:
             "unknowns": [[unknown.name, *unknown.settings] for unknown in problem.unknowns],
             "observations": [_digest(o.points, o.data) for o in problem.observations],
             "domain": [list(interval) for interval in self.pipeline.system.intervals],
+            "shapes": shapes_to_data(problem),
             "network": model.text,
             "ansatz": [str(form) for form in model.forms],
             "optimizer": repr(self.optimizer),

@@ -18,11 +18,14 @@ from sympy.core import relational
 from sympy.functions.elementary.piecewise import ExprCondPair
 
 from pinnsolve.errors import FileError, ProblemWarning
+from pinnsolve.geometry import Normal
 from pinnsolve.pde.boundary import OnBoundary
 from pinnsolve.pde.coordinates import Coordinate, Parameter
-from pinnsolve.pde.fields import Field, FieldDerivative, field
+from pinnsolve.pde.fields import Field, FieldDerivative, NormalDerivative, field
 from pinnsolve.pde.observations import Observations
+from pinnsolve.pde.parts import OnPart, Where
 from pinnsolve.pde.problem import Problem
+from pinnsolve.pde.shape_tree import shape_from_data, shape_to_data
 from pinnsolve.pde.unknowns import Unknown
 
 FORMAT = 3
@@ -43,7 +46,7 @@ _NODES: dict[str, Callable[..., Any]] = {
         *(sympy.floor, sympy.ceiling, sympy.Mod),
         *(relational.Eq, relational.Ne, relational.Lt, relational.Le, relational.Gt, relational.Ge),
         *(sympy.And, sympy.Or, sympy.Not),
-        *(ExprCondPair, OnBoundary),
+        *(ExprCondPair, OnBoundary, OnPart, NormalDerivative),
     )
 }
 _CONSTANTS: dict[str, Any] = {
@@ -78,6 +81,10 @@ def to_data(node: Any) -> list[Any]:
         return ["Coordinate", node.name]
     if isinstance(node, Unknown):
         return ["Unknown", node.name]
+    if isinstance(node, Normal):
+        return ["Normal", node.axis]
+    if isinstance(node, Where):
+        return ["Where", shape_to_data(node.region, to_data)]
     if isinstance(node, sympy.Symbol):
         return ["Symbol", node.name]  # the variable that a Subs binds
     if isinstance(node, Field):
@@ -123,6 +130,7 @@ def problem_to_data(problem: Problem) -> dict[str, Any]:
             if not isinstance(c, Parameter)
         ],
         "parameters": [[p.name, *p.settings] for p in problem.parameters],
+        "shape": shape_to_data(problem.shape, to_data),
         "fields": [[f.name, *(c.name for c in f.coordinates)] for f in problem.fields],
         "positive": [f.name for f in problem.fields if f.exponential],
         "unknowns": [[unknown.name, *unknown.settings] for unknown in problem.unknowns],
@@ -137,6 +145,12 @@ def problem_to_data(problem: Problem) -> dict[str, Any]:
         ],
         "exact": None if exact is None else {name: to_data(e) for name, e in exact.items()},
     }
+
+
+def shapes_to_data(problem: Problem) -> list[Any]:
+    """The shape of the domain, if it has one, and where each condition on one holds."""
+    items = [] if problem.shape is None else [Where(problem.shape)]
+    return [to_data(w) for w in (*items, *(w for e in problem.equations for w in e.atoms(Where)))]
 
 
 def problem_arrays(problem: Problem) -> dict[str, Array]:
@@ -173,11 +187,15 @@ def problem_from_data(
             for name, *own in data["fields"]
         ]
         unknowns = [Unknown(*settings) for settings in data["unknowns"]]
-        equations, exact = data["equations"], data["exact"]
+        equations, exact, shape = data["equations"], data["exact"], data["shape"]
         observed = list(enumerate(data["observations"]))
     except (KeyError, TypeError, ValueError) as error:
         raise FileError(f"damaged problem in the file: {error}") from error
     names = {thing.name: thing for thing in (*domain, *parameters, *fields, *unknowns)}
+    if shape is not None:
+        made = shape_from_data(shape, lambda e: from_data(e, names))
+        space = tuple(c for c in domain if c.is_space)[: made.dimension]
+        domain = {space: made} | {c: i for c, i in domain.items() if c not in space}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ProblemWarning)
         return Problem(
@@ -216,6 +234,10 @@ def _rebuild(data: Sequence[Any], names: Names) -> Any:
         return sympy.Float(bits, precision=precision)
     if kind in ("Coordinate", "Unknown"):
         return names[rest[0]]
+    if kind == "Normal":
+        return Normal(int(rest[0]))
+    if kind == "Where":
+        return Where(shape_from_data(rest[0], lambda e: _rebuild(e, names)))
     if kind == "Symbol":
         return sympy.Symbol(str(rest[0]))
     if kind == "Field":
@@ -229,7 +251,7 @@ def _rebuild(data: Sequence[Any], names: Names) -> Any:
     if kind not in _NODES:
         raise FileError(f"the file contains {kind!r}, which is no known function")
     args = [_rebuild(a, names) for a in rest]
-    if kind in ("Tuple", "ExprCondPair", "Subs", "OnBoundary"):
+    if kind in ("Tuple", "ExprCondPair", "Subs", "OnBoundary", "OnPart", "NormalDerivative"):
         return _NODES[kind](*args)
     # The tree must come back as it was, even where sympy would now write it in another way.
     return _NODES[kind](*args, evaluate=False)
