@@ -14,14 +14,16 @@ import sympy
 from sympy.core.function import AppliedUndef
 
 from pinnsolve.errors import ProblemError
-from pinnsolve.geometry import Normal
-from pinnsolve.pde import agreement, determined, domains, wellposed
+from pinnsolve.geometry import Normal, Part
+from pinnsolve.pde import agreement, coverage, determined, domains, wellposed
 from pinnsolve.pde.boundary import OnBoundary
 from pinnsolve.pde.check_table import CheckTable, Outcome, Row
 from pinnsolve.pde.claims import check_claim
 from pinnsolve.pde.conditions import Condition, Interval, classify, classify_observed
 from pinnsolve.pde.coordinates import Coordinate, Parameter
-from pinnsolve.pde.fields import Field, is_finite_number
+from pinnsolve.pde.coverage import Space
+from pinnsolve.pde.fields import Field, NormalDerivative, is_finite_number
+from pinnsolve.pde.homes import homes
 from pinnsolve.pde.observations import check_inside
 from pinnsolve.pde.orders import high_orders, surplus
 from pinnsolve.pde.parts import OnPart, axes_of
@@ -57,11 +59,19 @@ class Stated:
             for condition in classify_observed(given, p.coordinates, p.intervals)
         )
 
+    @cached_property
+    def space(self) -> Space | None:
+        """The coordinates that vary in shapes, if there are shapes."""
+        p = self.problem
+        placed = [c.spanned for c in self.conditions if c.where is not None]
+        axes = axes_of(p.shape, p.coordinates) if p.shape is not None else max(placed, default=())
+        return Space(axes, p.domain, p.shape) if axes else None
+
     @property
     def shaped(self) -> tuple[int, ...]:
-        """The positions of the coordinates that vary in a shape, which has no ends along them."""
-        p = self.problem
-        return () if p.shape is None else axes_of(p.shape, p.coordinates)
+        """The positions of those coordinates, along which sides do not count, but in one
+        dimension."""
+        return self.space.axes if self.space and len(self.problem.coordinates) > 1 else ()
 
     @property
     def ended(self) -> tuple[int, ...]:
@@ -291,8 +301,15 @@ def _check_symbols(
 ) -> None:
     functions = sorted((f for f in item.atoms(AppliedUndef) if not isinstance(f, Field)), key=str)
     known = set(coordinates) | item.atoms(Unknown)
-    if isinstance(item, OnBoundary | OnPart):
+    if isinstance(item, OnBoundary) or (isinstance(item, OnPart) and isinstance(item.where, Part)):
         known |= item.atoms(Normal)
+    elif item.has(Normal, NormalDerivative):
+        raise ProblemError(
+            "PS-E033",
+            "there is no normal where this holds",
+            text(item),
+            "write it on a part of a boundary: on(shape.left, u.dn)",
+        )
     symbols = sorted(item.free_symbols - known, key=str)
     strangers = [f for f in item.atoms(Field) if f.declared not in fields]
     if strangers:
@@ -390,6 +407,8 @@ def _symbols(stated: Stated) -> Outcome:
 def _places(stated: Stated) -> Outcome:
     for condition in stated.conditions:
         _check_places(condition, stated.problem.coordinates, stated.problem.intervals)
+    if stated.space is not None:
+        coverage.check_inside(stated.conditions, stated.space)
     count = sum(condition.kind != "equation" for condition in stated.conditions)
     return Outcome(f"{count} condition{'s' * (count != 1)}", "ok" if count else "-")
 
@@ -433,6 +452,10 @@ def _along(stated: Stated, time: bool) -> Outcome:
     axes = [k for k, c in enumerate(problem.coordinates) if (c.is_time if time else c.is_space)]
     axes = [k for k in axes if k not in stated.shaped]
     wellposed.check_sides(stated.conditions, problem.fields, problem.domain, axes)
+    if stated.space is not None and stated.shaped and not time:
+        living = homes(stated.conditions, problem.intervals, problem.shape)
+        coverage.check_boundaries(stated.conditions, problem.fields, living, stated.space)
+        axes = sorted({*axes, *stated.shaped})
     return Outcome(", ".join(f"{problem.coordinates[k]}" for k in axes), "ok" if axes else "-")
 
 

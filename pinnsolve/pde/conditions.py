@@ -36,6 +36,7 @@ class Condition:
         sides: positions of the coordinates at whose ends it holds, one at a time, where it holds
             on the whole boundary; else none.
         where: the part of a boundary, or the shape, that it holds on only; or None.
+        spanned: positions of the coordinates of `where`.
     """
 
     equation: sympy.Basic
@@ -45,6 +46,7 @@ class Condition:
     kind: str
     sides: tuple[int, ...] = ()
     where: Region | None = None
+    spanned: tuple[int, ...] = ()
 
     @property
     def part(self) -> tuple[tuple[Site, ...], tuple[int, ...], Region | None]:
@@ -152,7 +154,7 @@ def _on_part(
     if isinstance(where, Part) and kind == "equation":
         kind = "boundary"
     free = tuple(c for c in coordinates if any(c in site for site in sites))
-    return Condition(equation, resolved.expression, sites, free, kind, where=where)
+    return Condition(equation, resolved.expression, sites, free, kind, where=where, spanned=spanned)
 
 
 def _sides(

@@ -110,10 +110,19 @@ def _check_names(
 
 
 def settled(item: sympy.Basic, domain: Domain, shape: AbstractShape | None) -> list[sympy.Basic]:
-    """A condition on sides of a domain that is a box, as conditions at places; or as it is."""
+    """A condition on sides of a domain that is a box, as conditions at places; one on the whole
+    boundary of another shape as one on all its parts; others as they are."""
+    coordinates = [c for c, _ in domain]
+    if shape is not None and isinstance(item, OnBoundary):
+        varying = {k for k, c in enumerate(coordinates) if c.is_space}
+        across = varying - set(axes_of(shape, coordinates))
+        ends = [(k, end) for k in sorted(across) for end in domain[k][1]]
+        return [
+            OnPart(item.equation, shape.boundary),
+            *(_at_side(item.equation, coordinates[k], k, end, domain[k][1]) for k, end in ends),
+        ]
     if shape is not None or not isinstance(item, OnPart) or not isinstance(item.where, Part):
         return [item]
-    coordinates = [c for c, _ in domain]
     spanned = axes_of(item.where, coordinates)
     members = item.where.members
     box = tuple(domain[k][1] for k in spanned)

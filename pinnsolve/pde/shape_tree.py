@@ -57,7 +57,8 @@ def shape_to_data(value: Any, expression: Callable[[Any], Any]) -> Any:
     name = type(value).__name__
     if _records().get(name) is not type(value):
         raise FileError(f"a file cannot hold the shape {value!r}: it contains {name}")
-    content = {f.name: shape_to_data(getattr(value, f.name), expression) for f in fields(value)}
+    record: Any = value
+    content = {f.name: shape_to_data(getattr(record, f.name), expression) for f in fields(record)}
     return ["record", name, content]
 
 
@@ -75,8 +76,7 @@ def shape_from_data(data: Any, expression: Callable[[Any], Any]) -> Any:
     if kind == "expression":
         return expression(rest[0])
     if kind == "array" and rest[0] in DTYPES:
-        array = np.frombuffer(base64.b64decode(rest[2]), rest[0]).reshape(rest[1])
-        return array  # which cannot be written to, as those of shapes
+        return np.frombuffer(base64.b64decode(rest[2]), rest[0]).reshape(rest[1])
     if kind == "record" and rest[0] in _records():
         return _record(_records()[rest[0]], rest[1], expression)
     raise FileError(f"the file contains {kind!r}, which is no part of a shape")

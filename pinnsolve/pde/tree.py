@@ -77,16 +77,10 @@ def to_data(node: Any) -> list[Any]:
         return ["Float", str(-int(man) if sign else int(man)), int(exp), int(node._prec)]
     if node in _CONSTANT_NAMES:
         return [_CONSTANT_NAMES[node]]
-    if isinstance(node, Coordinate):
-        return ["Coordinate", node.name]
-    if isinstance(node, Unknown):
-        return ["Unknown", node.name]
-    if isinstance(node, Normal):
-        return ["Normal", node.axis]
+    if isinstance(node, sympy.Symbol):
+        return _symbol_to_data(node)
     if isinstance(node, Where):
         return ["Where", shape_to_data(node.region, to_data)]
-    if isinstance(node, sympy.Symbol):
-        return ["Symbol", node.name]  # the variable that a Subs binds
     if isinstance(node, Field):
         return ["Field", node.name, *map(to_data, node.args)]
     if isinstance(node, sympy.Derivative):
@@ -97,6 +91,14 @@ def to_data(node: Any) -> list[Any]:
     if _NODES.get(name) is not type(node):
         raise FileError(f"a file cannot hold {name}, as in {node}: use another function for it")
     return [name, *map(to_data, node.args)]
+
+
+def _symbol_to_data(node: sympy.Symbol) -> list[Any]:
+    if isinstance(node, Normal):
+        return ["Normal", node.axis]
+    named = next((kind for kind in (Coordinate, Unknown) if isinstance(node, kind)), None)
+    # A plain symbol is the variable that a Subs binds.
+    return ["Symbol" if named is None else named.__name__, node.name]
 
 
 def from_data(data: Sequence[Any], names: Names) -> Any:
@@ -222,6 +224,12 @@ def _observations(
     return Observations(expressions, coordinates, points, data[:, :count], noise)
 
 
+def _symbol(kind: str, name: Any, names: Names) -> Any:
+    if kind == "Normal":
+        return Normal(int(name))
+    return sympy.Symbol(str(name)) if kind == "Symbol" else names[name]
+
+
 def _rebuild(data: Sequence[Any], names: Names) -> Any:
     kind, *rest = data
     if kind == "Integer":
@@ -232,14 +240,10 @@ def _rebuild(data: Sequence[Any], names: Names) -> Any:
         mantissa, exponent, precision = int(rest[0]), int(rest[1]), int(rest[2])
         bits = (int(mantissa < 0), abs(mantissa), exponent, abs(mantissa).bit_length())
         return sympy.Float(bits, precision=precision)
-    if kind in ("Coordinate", "Unknown"):
-        return names[rest[0]]
-    if kind == "Normal":
-        return Normal(int(rest[0]))
+    if kind in ("Coordinate", "Unknown", "Normal", "Symbol"):
+        return _symbol(kind, rest[0], names)
     if kind == "Where":
         return Where(shape_from_data(rest[0], lambda e: _rebuild(e, names)))
-    if kind == "Symbol":
-        return sympy.Symbol(str(rest[0]))
     if kind == "Field":
         return names[rest[0]].func(*(_rebuild(a, names) for a in rest[1:]))
     if kind == "Derivative":

@@ -11,6 +11,7 @@ from typing import Any
 import sympy
 
 from pinnsolve.errors import ProblemError
+from pinnsolve.geometry import Part
 from pinnsolve.pde.agreement import Domain
 from pinnsolve.pde.conditions import Condition, Interval, periodic_axis
 from pinnsolve.pde.coordinates import Coordinate
@@ -172,7 +173,7 @@ def _check_ordinary(
     coordinate, ends = domain[0]
     regular = not any(_degenerate(interior, f.name, domain, 0, end) for f in fields for end in ends)
     needed = structural_order(interior, fields, 0)
-    given = sum(2 if condition.sides else 1 for condition in others)
+    given = sum(map(_places, others))
     if regular and given < needed:
         target = max(fields, key=lambda f: max(c.order(f.name, 0) for c in interior))
         raise ProblemError(
@@ -183,6 +184,13 @@ def _check_ordinary(
             "; ".join(c.source for c in interior),
             f"add a condition such as Eq({_call(target, {coordinate: ends[0]})}, ...)",
         )
+
+
+def _places(condition: Condition) -> int:
+    """At how many ends or points of a line a condition holds."""
+    if isinstance(condition.where, Part):
+        return int(condition.where.measure)
+    return 2 if condition.sides else 1
 
 
 def _check_boundary(
