@@ -68,6 +68,7 @@ from pinnsolve.pde import equations
 from pinnsolve.pde.boundary import on_boundary
 from pinnsolve.pde.coordinates import coordinates, parameter
 from pinnsolve.pde.fields import field, fields
+from pinnsolve.pde.integrals import integral
 from pinnsolve.pde.observations import observations
 from pinnsolve.pde.operators import at, divergence, gradient, laplace, pin
 from pinnsolve.pde.parts import on
@@ -172,6 +173,7 @@ __all__ = [
     "field",
     "fields",
     "gradient",
+    "integral",
     "jit",
     "laplace",
     "load",

@@ -307,13 +307,13 @@ def _formed(
 ) -> Node:
     """lift + factor * output, or its exponential, of each field that has a form."""
     known = {form.field: form for form in forms}
-    if output.shape != Shape(1, (len(group),)) or not known.keys() & set(group):
+    if output.dims != (*x.dims[:-1], len(group)) or not known.keys() & set(group):
         return output
     symbols = {c: ops.column(x, j) for j, c in enumerate(system.coordinates)}
 
     def at_points(value: Any) -> Node:
         node = freeze(value, symbols)
-        return node if node.points else node * ops.ones(x)
+        return ops.widen(node if node.points else node * ops.ones(x), (*x.dims[:-1], 1))
 
     lifts = [at_points(known[f].lift if f in known else 0) for f in group]
     factors = [at_points(known[f].factor if f in known else 1) for f in group]

@@ -15,6 +15,7 @@ from pinnsolve.diff import compositions as made
 from pinnsolve.diff import functions as ops
 from pinnsolve.diff.graph import Node, Operand
 from pinnsolve.errors import GraphError
+from pinnsolve.pde.integrals import Quadrature
 from pinnsolve.pde.known import Known
 
 FUNCTIONS: dict[Any, Callable[..., Node]] = {  # of sympy -> of nodes, with as many arguments
@@ -84,7 +85,7 @@ def number(value: Any) -> Operand:
 def _freeze(expression: Any, symbols: Mapping[Any, Node]) -> Operand:
     if expression.is_number:
         return number(expression)
-    if expression.is_Symbol:
+    if expression.is_Symbol or isinstance(expression, Quadrature):
         if expression not in symbols:
             raise GraphError(f"no value for the symbol {expression}")
         return symbols[expression]

@@ -143,8 +143,12 @@ def _assemble(
 
 def _split_linear(expressions: Sequence[sympy.Expr]) -> list[PlannedResidual]:
     """Take out of each residual the jets that occur only linearly, anywhere in the block."""
-    occurring = {jet for expression in expressions for jet in expression.atoms(Jet)}
-    coefficients = [{jet: _jet_free_slope(e, jet) for jet in e.atoms(Jet)} for e in expressions]
+    within = [{jet for jet in e.atoms(Jet) if jet.site >= 0} for e in expressions]
+    occurring = set().union(*within)
+    coefficients = [
+        {jet: _jet_free_slope(e, jet) for jet in jets}
+        for e, jets in zip(expressions, within, strict=True)
+    ]
     nonlinear = {jet for jet in occurring for slopes in coefficients if slopes.get(jet, 0) is None}
     planned = []
     for expression, slopes in zip(expressions, coefficients, strict=True):

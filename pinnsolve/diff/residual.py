@@ -18,6 +18,7 @@ import numpy as np
 from pinnsolve.diff import functions as ops
 from pinnsolve.diff.freeze import freeze
 from pinnsolve.diff.graph import Graph, Node, Operand, make, rebuild, topological
+from pinnsolve.diff.integral import integral_nodes
 from pinnsolve.diff.plan import Basis, BlockPlan
 from pinnsolve.diff.reverse import reverse
 from pinnsolve.diff.taylor import Algebra, Channels, power_series, sweep, tangent
@@ -55,9 +56,18 @@ def residual_nodes(
     residuals = []
     for planned in plan.residuals:
         for jet in planned.expression.atoms(Jet):
+            if jet.site < 0:
+                continue
             basis, columns = channels[jet.field, jet.site]
             value = columns[basis.pivots.index(tuple(jet.orders))]
             symbols[jet] = ops.constant(0.0) if value is None else value
+        symbols |= integral_nodes(
+            [planned.expression, *(c for p in planned.linear for c in p.operator.values())],
+            approximators,
+            symbols,
+            sites[0],
+            field_channels,
+        )
         total = freeze(planned.expression, symbols)
         for part in planned.linear:
             basis, columns = channels[part.field, part.site]

@@ -59,7 +59,8 @@ def _disagreements(
 
 def _value(condition: Condition) -> tuple[Jet, sympy.Expr] | None:
     """The jet and its value, if the condition says just that."""
-    if condition.kind == "equation" or len(condition.jets) != 1 or condition.where is not None:
+    said = condition.where is not None or condition.integrates
+    if condition.kind == "equation" or len(condition.jets) != 1 or said:
         return None
     jet = condition.jets[0]
     slope = condition.residual.diff(jet)

@@ -15,7 +15,7 @@ from sympy.core.function import AppliedUndef
 
 from pinnsolve.errors import ProblemError
 from pinnsolve.geometry import Normal, Part
-from pinnsolve.pde import agreement, coverage, determined, domains, wellposed
+from pinnsolve.pde import agreement, coverage, determined, domains, terms, wellposed
 from pinnsolve.pde.boundary import OnBoundary
 from pinnsolve.pde.check_table import CheckTable, Outcome, Row
 from pinnsolve.pde.claims import check_claim
@@ -319,6 +319,16 @@ def _check_symbols(
             text(item),
             "add its equation, or leave it out",
         )
+    bound = next((s for s in symbols if isinstance(s, Coordinate) and s not in coordinates), None)
+    if bound is not None and bound.name not in map(str, coordinates):
+        raise ProblemError(
+            "PS-E004",
+            f"{bound} is no coordinate of the fields",
+            text(item),
+            f"the problem has {', '.join(map(str, (*coordinates, *(f.name for f in fields))))}; "
+            f"declare the fields on {bound}, or integrate over it: "
+            f"Integral(..., ({bound}, low, high))",
+        )
     # The arguments of an undeclared function are no better than the function: name it first.
     for name in [*(str(f.func) for f in functions), *map(str, symbols)]:
         known = [*map(str, coordinates), *(f.name for f in fields)]
@@ -352,7 +362,7 @@ def _advice(name: str, known: Sequence[str]) -> str:
 def _check_places(
     condition: Condition, coordinates: Sequence[Coordinate], intervals: Sequence[Interval]
 ) -> None:
-    if not condition.jets:
+    if not condition.jets and not condition.inner:
         raise ProblemError(
             "PS-E002",
             "the fields of this equation cancel, so it says nothing",
@@ -411,6 +421,13 @@ def _places(stated: Stated) -> Outcome:
         coverage.check_inside(stated.conditions, stated.space)
     count = sum(condition.kind != "equation" for condition in stated.conditions)
     return Outcome(f"{count} condition{'s' * (count != 1)}", "ok" if count else "-")
+
+
+def _integrals(stated: Stated) -> Outcome:
+    for condition in stated.conditions:
+        terms.check_integrals(condition, stated.problem.domain)
+    count = sum(bool(condition.inner) for condition in stated.conditions)
+    return Outcome(f"{count} statement{'s' * (count != 1)}", "ok" if count else "-")
 
 
 def _observed(stated: Stated) -> Outcome:
@@ -507,6 +524,7 @@ CHECKS: tuple[tuple[str, str, Callable[[Stated], Outcome]], ...] = (
     ("PS-E006 PS-E014", "every coordinate has an interval", _domain),
     ("PS-E004", "every symbol is known", _symbols),
     ("PS-E005 PS-E015", "conditions lie in the domain", _places),
+    ("PS-E050 PS-E051", "integrals stay in the domain", _integrals),
     ("PS-E022", "observations lie in the domain", _observed),
     ("PS-E012 PS-E013 PS-E023", "no statement repeats or contradicts others", _repeated),
     ("PS-E008 PS-E074", "every field has an equation or data", _count),

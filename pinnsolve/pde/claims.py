@@ -14,6 +14,7 @@ from pinnsolve.errors import ProblemError
 from pinnsolve.geometry import AbstractShape
 from pinnsolve.pde.conditions import Condition
 from pinnsolve.pde.coordinates import Coordinate
+from pinnsolve.pde.integrals import Variable
 from pinnsolve.pde.jets import Jet, is_fixed
 from pinnsolve.pde.known import Known
 from pinnsolve.pde.places import Domain, Places, everywhere, places_of
@@ -68,6 +69,11 @@ def _residual(
     here = {
         jet: _placed(value, coordinates, condition.sites[jet.site]) for jet, value in inside.items()
     }
+    under = {  # integral signs
+        jet: _placed(_derivative(exact[jet.field], jet, coordinates), coordinates, jet.place)
+        for jet in condition.inner
+    }
+    inside, here = inside | under, here | under
 
     def terms(values: Mapping[Jet, sympy.Expr], places: Places) -> NDArray[np.float64]:
         parts = sympy.Add.make_args(condition.residual)
@@ -98,7 +104,9 @@ def _placed(
 ) -> sympy.Expr:
     """A function of the coordinates, with those fixed that a site fixes."""
     for coordinate, place in zip(coordinates, site, strict=True):
-        if is_fixed(place):
+        if isinstance(place, Variable):
+            value = value.subs(coordinate, place)  # pyright: ignore[reportAssignmentType]
+        elif is_fixed(place):
             number = sympy.Integer(int(place)) if place == int(place) else sympy.Float(place)
             value = value.subs(coordinate, number)  # pyright: ignore[reportAssignmentType]
     return value

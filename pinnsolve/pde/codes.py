@@ -34,6 +34,8 @@ CODES: dict[str, str] = {
     "PS-E043": "shapes or parts that do not fit together",
     "PS-E044": "no point is found in a region",
     "PS-E045": "a shape depends on a parameter of which no value is known",
+    "PS-E050": "an integral that cannot be read",
+    "PS-E051": "an integral leaves the domain",
     "PS-E060": "a ready-made equation does not fit its fields",
     "PS-E061": "a manufactured solution does not name what the problem has",
     "PS-E072": "what is known of a field cannot be a part of it",

@@ -13,7 +13,9 @@ from pinnsolve.errors import ProblemError
 from pinnsolve.geometry import Part
 from pinnsolve.pde.boundary import OnBoundary
 from pinnsolve.pde.coordinates import Coordinate
-from pinnsolve.pde.jets import Jet, Resolved, Site, is_fixed, resolve
+from pinnsolve.pde.integral_sites import integrated, with_integrals
+from pinnsolve.pde.integrals import Quadrature
+from pinnsolve.pde.jets import InnerJet, Jet, Resolved, Site, is_fixed, resolve
 from pinnsolve.pde.observations import Observations
 from pinnsolve.pde.parts import OnPart, Region, axes_of, region_name
 from pinnsolve.pde.text import text
@@ -32,7 +34,8 @@ class Condition:
             None where no field depends on it.
         free: coordinates that are free at some site.
         kind: "equation" (holds in the interior), "initial", "boundary", "periodic" (relates two
-            places), "data" (observations) or "point" (everything else).
+            places), "data" (observations), "integral" (contains fields under integral signs only)
+            or "point" (everything else).
         sides: positions of the coordinates at whose ends it holds, one at a time, where it holds
             on the whole boundary; else none.
         where: the part of a boundary, or the shape, that it holds on only; or None.
@@ -60,13 +63,24 @@ class Condition:
 
     @cached_property
     def jets(self) -> tuple[Jet, ...]:
-        """The jets of the residual, sorted by name."""
-        return tuple(sorted(self.residual.atoms(Jet), key=lambda jet: jet.name))
+        """The jets of the residual at its sites, sorted by name."""
+        found = (jet for jet in self.residual.atoms(Jet) if not isinstance(jet, InnerJet))
+        return tuple(sorted(found, key=lambda jet: jet.name))
+
+    @cached_property
+    def inner(self) -> tuple[InnerJet, ...]:
+        """Those under integral signs."""
+        return tuple(sorted(self.residual.atoms(InnerJet), key=lambda jet: jet.name))
+
+    @property
+    def integrates(self) -> bool:
+        """Whether an integral occurs, of a field or of anything else."""
+        return self.residual.has(Quadrature)
 
     @cached_property
     def fields(self) -> frozenset[str]:
         """Names of the fields that occur."""
-        return frozenset(jet.field for jet in self.jets)
+        return frozenset(jet.field for jet in (*self.jets, *self.inner))
 
     def order(self, field: str, axis: int) -> int:
         """The highest derivative of a field along a coordinate; -1 if the field is absent."""
@@ -114,12 +128,17 @@ def classify(
     resolved = resolve(difference(inner), coordinates, snap)
     if isinstance(equation, OnPart):
         return _on_part(equation, resolved, coordinates, intervals)
-    free = tuple(c for c in coordinates if any(c in site for site in resolved.sites))
     if isinstance(equation, OnBoundary):
-        sides = _sides(equation, resolved.sites, coordinates)
-        return Condition(equation, resolved.expression, resolved.sites, free, "boundary", sides)
-    kind = _kind(resolved.sites, coordinates, intervals)
-    return Condition(equation, resolved.expression, resolved.sites, free, kind)
+        sites = resolved.sites
+        free = tuple(c for c in coordinates if any(c in site for site in sites))
+        sides = _sides(equation, sites, coordinates)
+        return Condition(equation, resolved.expression, sites, free, "boundary", sides)
+    sites = with_integrals(resolved, coordinates)
+    free = tuple(c for c in coordinates if any(c in site for site in sites))
+    kind = _kind(resolved.sites or sites, coordinates, intervals)
+    if not resolved.sites and not integrated(resolved, coordinates) <= set(free):
+        kind = "integral"
+    return Condition(equation, resolved.expression, sites, free, kind)
 
 
 def _on_part(

@@ -251,7 +251,10 @@ def place_of(target: Field, arguments: Sequence[Any]) -> tuple[sympy.Expr, ...]:
             f"it was declared as {signature}: write {target.name}({_reordered(place, declared)})",
         )
     for argument, coordinate in zip(place, declared, strict=True):
-        if argument != coordinate and not is_finite_number(argument):
+        other = isinstance(argument, Coordinate) and argument.name not in map(str, declared)
+        if argument == coordinate or other:
+            continue  # another one is the variable of an integral, or an error found with it
+        if not is_finite_number(argument):
             raise ProblemError("PS-E003", *_wrong_argument(target, argument, coordinate, call))
     return place
 

@@ -13,6 +13,7 @@ import sympy
 from pinnsolve.errors import ProblemError
 from pinnsolve.pde.coordinates import Coordinate, Parameter
 from pinnsolve.pde.fields import Field, NormalDerivative, is_finite_number
+from pinnsolve.pde.integrals import Nodes, Variable, quadrature, restored
 from pinnsolve.pde.text import text
 
 Site = tuple[Coordinate | float | None, ...]  # None along what no field there depends on
@@ -66,6 +67,45 @@ class Jet(sympy.Symbol):
         return (self.field, self.orders, self.site), {"name": self.name}
 
 
+class InnerJet(Jet):
+    """A jet under an integral sign: `place` has, for each coordinate, the coordinate, its fixed
+    value, or a variable of integration. Its `site` is -1, none of those of a block.
+
+    >>> InnerJet("u", (0, 1), (Variable("s", 1), 0.5), names=("x", "t"))
+    u_t(s', 0.5)
+    """
+
+    __slots__ = ("place",)
+    place: tuple[Any, ...]
+
+    def __new__(
+        cls,
+        field: str,
+        orders: Sequence[int],
+        place: Any,
+        *,
+        names: Sequence[str] = (),
+        name: str = "",
+    ) -> "InnerJet":
+        if not name:
+            shown = ", ".join(f"{v:g}" if isinstance(v, float) else str(v) for v in place)
+            name = f"{Jet(field, orders, names=names).name}({shown})"
+        self: Any = super().__new__(cls, field, orders, -1, name=name)
+        self.place = tuple(place)
+        return self
+
+    @property
+    def depth(self) -> int:
+        """That of the innermost integral whose variable occurs."""
+        return max(v.depth for v in self.place if isinstance(v, Variable))
+
+    def _hashable_content(self) -> tuple[Any, ...]:
+        return (*super()._hashable_content(), self.place)
+
+    def __getnewargs_ex__(self) -> tuple[tuple[Any, ...], dict[str, str]]:
+        return (self.field, self.orders, self.place), {"name": self.name}
+
+
 @dataclass(frozen=True)
 class Resolved:
     """An expression in jets, and the sites that the jets refer to by position.
@@ -105,8 +145,11 @@ def resolve(
             else (c if isinstance(c, Parameter) else None)
             for c in coordinates
         )
+        order = [orders.get(c, 0) for c in coordinates]
+        if any(isinstance(value, Variable) for value in site):
+            return InnerJet(target.name, order, site, names=names)
         index = found.setdefault(site, len(found))
-        return Jet(target.name, [orders.get(c, 0) for c in coordinates], index, names=names)
+        return Jet(target.name, order, index, names=names)
 
     raw = _walk(expression, {}, emit)
     full = _completed(list(found), coordinates, raw.free_symbols)
@@ -114,7 +157,7 @@ def resolve(
     moved = {
         jet: Jet(jet.field, jet.orders, place, names=names)
         for jet in raw.atoms(Jet)
-        if (place := sites.index(full[jet.site])) != jet.site
+        if jet.site >= 0 and (place := sites.index(full[jet.site])) != jet.site
     }
     return Resolved(raw.xreplace(moved) if moved else raw, sites)
 
@@ -173,7 +216,7 @@ def put_in(expression: Any, values: Mapping[str, sympy.Expr]) -> Any:
         moved = dict(zip(target.coordinates, place, strict=True))
         return value.subs({c: v for c, v in moved.items() if c != v})
 
-    return _walk(expression, {}, emit)
+    return restored(_walk(expression, {}, emit))
 
 
 Emit = Callable[[Field, Sequence[sympy.Expr], Mapping[Any, int]], sympy.Expr]
@@ -204,6 +247,9 @@ def _walk(node: Any, places: Mapping[Any, Any], emit: Emit) -> Any:
         variables, point = node.args[1].args, node.args[2].args
         bound = dict(zip(variables, [_walk(p, places, emit) for p in point], strict=True))
         return _walk(node.expr, {**places, **bound}, emit)
+    if isinstance(node, sympy.Integral | Nodes):
+        inner, nodes = (node.inner, node.nodes) if isinstance(node, Nodes) else (node, 0)
+        return quadrature(inner, places, lambda e, at: _walk(e, at, emit), nodes)
     if not node.args:
         return places.get(node, node)
     args = [_walk(a, places, emit) for a in node.args]
@@ -213,16 +259,19 @@ def _walk(node: Any, places: Mapping[Any, Any], emit: Emit) -> Any:
 
 def _place(
     target: Field, argument: sympy.Expr, coordinate: Coordinate, snap: Callable[..., float]
-) -> Coordinate | float:
+) -> Any:
     if argument == coordinate:
         return coordinate
     if is_finite_number(argument):
         return snap(coordinate, float(argument))
+    if isinstance(argument, Variable):
+        return argument
     raise ProblemError(
         "PS-E003",
         f"{target.name} cannot be taken at {coordinate} = {text(argument)}",
         text(target),
-        f"write {coordinate} itself or a finite real number there",
+        f"write {coordinate} itself or a finite real number there, or integrate over what stands "
+        f"there: Integral({text(target)}, ({text(argument)}, low, high))",
     )
 
 

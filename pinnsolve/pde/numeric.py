@@ -11,6 +11,7 @@ import sympy
 from numpy.typing import NDArray
 
 from pinnsolve.errors import SolutionError
+from pinnsolve.pde.integrals import summed
 
 
 def is_expression(value: object) -> bool:
@@ -43,7 +44,7 @@ def evaluate(expression: Any, coordinates: Mapping[str, NDArray[Any]]) -> NDArra
             f"the expression {expression} contains {', '.join(unknown)}, which has no value here; "
             f"use only {', '.join(coordinates)}"
         )
-    function = sympy.lambdify(symbols, expression, cse=True)
+    function = sympy.lambdify(symbols, summed(expression), cse=True)
     with np.errstate(all="ignore"):  # what it finds is said below, once and by name
         values = np.asarray(function(*(coordinates[str(s)] for s in symbols)))
     if np.iscomplexobj(values):

@@ -17,6 +17,7 @@ from pinnsolve.geometry import AbstractShape, Normal, Part
 from pinnsolve.geometry.sampling import sample
 from pinnsolve.pde.conditions import Condition, Interval
 from pinnsolve.pde.coordinates import Coordinate
+from pinnsolve.pde.integrals import summed
 from pinnsolve.pde.jets import Site, is_fixed
 from pinnsolve.pde.parts import Region, axes_of
 
@@ -127,4 +128,4 @@ def values_at(value: Any, symbols: tuple[Any, ...], places: Array) -> Array:
 
 @lru_cache(maxsize=1024)
 def _function(value: sympy.Expr, symbols: tuple[Any, ...]) -> Any:
-    return sympy.lambdify(symbols, value, cse=True)
+    return sympy.lambdify(symbols, summed(value), cse=True)

@@ -37,7 +37,7 @@ class Residual:
         name: a short label, unique in the system.
         source: the equation in the user's notation.
         expression: left minus right, in coordinates and jets.
-        kind: "equation", "initial", "boundary", "periodic", "point", "data" or "prior".
+        kind: "equation", "initial", "boundary", "periodic", "integral", "point", "data" or "prior".
         unit: for data in units of their noise, the smallest noise of the problem: what a residual
             of 1 is at least in the units of what is measured. For a prior the same for the mean of
             as many observations as there are of each kind, since its row is one. None for others.

@@ -22,6 +22,7 @@ from pinnsolve.geometry import Normal
 from pinnsolve.pde.boundary import OnBoundary
 from pinnsolve.pde.coordinates import Coordinate, Parameter
 from pinnsolve.pde.fields import Field, FieldDerivative, NormalDerivative, field
+from pinnsolve.pde.integrals import Nodes
 from pinnsolve.pde.observations import Observations
 from pinnsolve.pde.parts import OnPart, Where
 from pinnsolve.pde.problem import Problem
@@ -46,7 +47,7 @@ _NODES: dict[str, Callable[..., Any]] = {
         *(sympy.floor, sympy.ceiling, sympy.Mod),
         *(relational.Eq, relational.Ne, relational.Lt, relational.Le, relational.Gt, relational.Ge),
         *(sympy.And, sympy.Or, sympy.Not),
-        *(ExprCondPair, OnBoundary, OnPart, NormalDerivative),
+        *(ExprCondPair, OnBoundary, OnPart, NormalDerivative, Nodes),
     )
 }
 _CONSTANTS: dict[str, Any] = {
@@ -87,6 +88,10 @@ def to_data(node: Any) -> list[Any]:
         pairs: Any = node.args[1:]
         counts = [[to_data(variable), int(count)] for variable, count in pairs]
         return ["Derivative", to_data(node.args[0]), counts]
+    if isinstance(node, sympy.Integral):
+        triples: Any = node.limits
+        limits = [[v.name, *map(to_data, ends)] for v, *ends in triples]
+        return ["Integral", to_data(node.function), limits]
     name = type(node).__name__
     if _NODES.get(name) is not type(node):
         raise FileError(f"a file cannot hold {name}, as in {node}: use another function for it")
@@ -250,12 +255,27 @@ def _rebuild(data: Sequence[Any], names: Names) -> Any:
         target = _rebuild(rest[0], names)
         make = FieldDerivative if isinstance(target, Field) else sympy.Derivative
         return make(target, *((_rebuild(v, names), int(n)) for v, n in rest[1]))
+    if kind == "Integral":
+        # A variable that is no coordinate of the problem is known in its integral only.
+        variables = [names.get(name) or Coordinate(name) for name, *_ in rest[1]]
+        inside = {**names, **{v.name: v for v in variables}}
+        limits = [[_rebuild(end, inside) for end in ends] for _, *ends in rest[1]]
+        limits = [(v, *ends) for v, ends in zip(variables, limits, strict=True)]
+        return sympy.Integral(_rebuild(rest[0], inside), *limits)
     if kind in _CONSTANTS:
         return _CONSTANTS[kind]
     if kind not in _NODES:
         raise FileError(f"the file contains {kind!r}, which is no known function")
     args = [_rebuild(a, names) for a in rest]
-    if kind in ("Tuple", "ExprCondPair", "Subs", "OnBoundary", "OnPart", "NormalDerivative"):
+    if kind in (
+        "Tuple",
+        "ExprCondPair",
+        "Subs",
+        "OnBoundary",
+        "OnPart",
+        "NormalDerivative",
+        "Nodes",
+    ):
         return _NODES[kind](*args)
     # The tree must come back as it was, even where sympy would now write it in another way.
     return _NODES[kind](*args, evaluate=False)

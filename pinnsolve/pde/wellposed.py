@@ -16,6 +16,7 @@ from pinnsolve.pde.agreement import Domain
 from pinnsolve.pde.conditions import Condition, Interval, periodic_axis
 from pinnsolve.pde.coordinates import Coordinate
 from pinnsolve.pde.fields import Field
+from pinnsolve.pde.integrals import Variable
 from pinnsolve.pde.jets import Jet
 
 
@@ -98,7 +99,8 @@ def check_level(conditions: Sequence[Condition], fields: Sequence[Field]) -> Non
     """
     for target in fields:
         for condition in conditions:
-            values = [j for j in condition.jets if j.field == target.name and not any(j.orders)]
+            jets = (*condition.jets, *condition.inner)
+            values = [j for j in jets if j.field == target.name and not any(j.orders)]
             change = sympy.Add(*(condition.residual.diff(jet) for jet in values))
             if change.expand() != 0:
                 break
@@ -215,6 +217,7 @@ def _check_boundary(
         order = orders[target.name]
         needed = 0 if order < 2 else max(1, order // 2)
         counts = {end: sum(target.name in c.fields for c in on_side[end]) for end in ends}
+        integrals = sum(_integrates(c, target.name, axis) for c in others)
         whole = sum(counts.values()) >= order and min(counts.values()) > 0
         if max(counts.values()) >= order or whole:
             continue
@@ -222,9 +225,19 @@ def _check_boundary(
             in_system = len(fields) > 1 and len(on_side[end]) >= share
             if counts[end] >= needed or in_system:
                 continue
+            if integrals:  # which may stand for a condition on a side
+                integrals -= 1
+                continue
             if not _degenerate(interior, target.name, domain, axis, end):
                 equation = next(c for c in interior if c.order(target.name, axis) == order)
                 raise _bare(target, coordinate, ends, end, order, counts[end], needed, equation)
+
+
+def _integrates(condition: Condition, field: str, axis: int) -> bool:
+    """Whether a condition is on an integral of the field along a coordinate."""
+    return condition.kind == "integral" and any(
+        jet.field == field and isinstance(jet.place[axis], Variable) for jet in condition.inner
+    )
 
 
 def _bare(

@@ -17,6 +17,7 @@ import sympy
 from pinnsolve.errors import PinnsolveError, ProblemWarning
 from pinnsolve.pde.conditions import Condition, classify
 from pinnsolve.pde.coordinates import Coordinate
+from pinnsolve.pde.integrals import Variable
 from pinnsolve.pde.problem import Problem
 from pinnsolve.pde.system import labels
 from pinnsolve.pde.wellposed import evolved
@@ -162,5 +163,7 @@ class Windows:
         """The times at which a condition holds; none if it holds at all times."""
         places = {site[self.axis] for site in condition.sites}
         fixed = {place for place in places if isinstance(place, float)}
+        if any(isinstance(jet.place[self.axis], Variable) for jet in condition.inner):
+            return {float("nan"), float("inf")}  # an integral over the time has all of them
         # A time that is free beside one that is fixed is another time.
         return fixed | {float("nan")} if fixed and len(places) > len(fixed) else fixed

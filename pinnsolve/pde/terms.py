@@ -1,0 +1,80 @@
+"""What stands in the equations: integrals that stay inside the domain, functions that can be
+evaluated, choices with a value everywhere.
+
+Invariant: what passes here can be made a graph.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from pinnsolve.errors import ProblemError
+from pinnsolve.pde.conditions import Condition
+from pinnsolve.pde.coordinates import Coordinate
+from pinnsolve.pde.integrals import Quadrature, Variable, outermost
+from pinnsolve.pde.jets import InnerJet
+
+Scope = Mapping[Any, Quadrature]
+Domain = Sequence[tuple[Coordinate, tuple[float, float]]]
+
+_ROUNDING = 1e-9  # of an interval: limits are evaluated in floating point
+_PARTS = 5  # places along each coordinate at which limits are looked at
+
+
+def check_integrals(condition: Condition, domain: Domain) -> None:
+    """Refuse an integral that takes a field outside the domain.
+
+    Raises:
+        ProblemError: with the limits.
+    """
+    intervals = dict(domain)
+    for term, scope in _nested(condition.residual, {}):
+        axes = {
+            axis
+            for jet in term.integrand.atoms(InnerJet)
+            for axis, value in enumerate(jet.place)
+            if value == term.variable
+        }
+        values = _between(term, scope, intervals) if axes else []
+        for axis in sorted(axes) if values else ():
+            coordinate, (low, high) = domain[axis]
+            room = _ROUNDING * (high - low)
+            if min(values) < low - room or max(values) > high + room:
+                raise ProblemError(
+                    "PS-E051",
+                    f"an integral takes a field at {coordinate} from {min(values):g} to "
+                    f"{max(values):g}, outside the domain {low:g} <= {coordinate} <= {high:g}",
+                    condition.source,
+                    "integrate inside the domain, or enlarge it",
+                )
+
+
+def _nested(expression: Any, scope: Scope) -> Iterator[tuple[Quadrature, Scope]]:
+    """All integrals, each with those that enclose it, by their variables."""
+    for term in outermost(expression):
+        yield term, scope
+        yield from _nested(term.integrand, {**scope, term.variable: term})
+
+
+def _between(
+    term: Quadrature, scope: Scope, intervals: Mapping[Any, tuple[float, float]]
+) -> list[float]:
+    """Values of both limits at some places; none where they depend on what is unknown."""
+    symbols = set().union(*(q.low.free_symbols | q.high.free_symbols for q in scope.values()))
+    symbols |= term.low.free_symbols | term.high.free_symbols
+    order = sorted((s for s in symbols if not isinstance(s, Variable)), key=str)
+    if not set(order) <= intervals.keys():
+        return []
+    ranges = [np.linspace(*intervals[c], _PARTS).tolist() for c in order]
+    places = [dict(zip(order, place, strict=True)) for place in product(*ranges)]
+    return [v for place in places for v in _ends(term, place, scope)]
+
+
+def _ends(term: Quadrature, place: Mapping[Any, float], scope: Scope) -> list[float]:
+    """The limits at a place, at both ends of each enclosing integral."""
+    outer = sorted((term.low.free_symbols | term.high.free_symbols) & scope.keys(), key=str)
+    choices = [_ends(scope[variable], place, scope) for variable in outer]
+    at = [{**place, **dict(zip(outer, chosen, strict=True))} for chosen in product(*choices)]
+    return [float(end.subs(values)) for values in at for end in (term.low, term.high)]
