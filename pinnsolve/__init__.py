@@ -4,7 +4,7 @@ from pinnsolve import diff, nets, ops
 from pinnsolve.cache import clear_cache
 from pinnsolve.compiled import jit
 from pinnsolve.continuation import continuation
-from pinnsolve.draws import R3, RAD, RAR, Sobol, Uniform
+from pinnsolve.draws import R3, RAD, RAR, Gauss, Sobol, Uniform
 from pinnsolve.ensemble import ensemble
 from pinnsolve.exporting import export
 from pinnsolve.geometry import (
@@ -131,6 +131,7 @@ __all__ = [
     "Ensemble",
     "Exponential",
     "FixedWeights",
+    "Gauss",
     "GaussNewton",
     "GradientWeights",
     "Grid",

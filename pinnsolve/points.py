@@ -21,6 +21,7 @@ from pinnsolve.pde.sampling import (
     cube_dimension,
     from_unit_cube,
     measure_share,
+    region_of,
     sample,
     site_points,
 )
@@ -46,8 +47,8 @@ class Points:
         boundary: points of each lower-dimensional set; by default twice the points that a side of
             a regular grid in the interior has, at least 32.
         redraw: optimizer steps between two draws; 0 for never, None for what suits the optimizer.
-        draw: how points are drawn anew: `RAD`, `RAR`, `R3`, `Sobol` or `Uniform`. The first points
-            of a run are Sobol points.
+        draw: how points are drawn anew: `RAD`, `RAR`, `R3`, `Sobol`, `Uniform` or `Gauss`. The
+            first points of a run are Sobol points, but for `Gauss`.
 
     >>> import pinnsolve as ps
     >>> ps.Points(interior=2000, redraw=0).interior
@@ -72,7 +73,8 @@ class Points:
             raise PinnsolveError(f"{self}: needs 0 < first <= last, growth >= 1")
         if not isinstance(self.draw, AbstractDraw):
             raise PinnsolveError(
-                f"Points(draw={self.draw!r}): choose RAD(), RAR(), R3(), Sobol() or Uniform()"
+                f"Points(draw={self.draw!r}): choose RAD(), RAR(), R3(), Sobol(), Uniform() "
+                "or Gauss()"
             )
 
     def next_density(self, density: float, training: float, held_out: float) -> float:
@@ -142,12 +144,20 @@ class Collocation:
 
     def first(self) -> Sample:
         """The points that training starts with."""
-        return self.at(self._sobol(self.counts(self.settings.first), self.seed))
+        counts, draw = self.counts(self.settings.first), self.settings.draw
+        places = [
+            self._place(block, np.empty((0, len(block.free))), count, self.seed)
+            for block, count in zip(self.system.blocks, counts, strict=True)
+        ]
+        return self.at([draw.first(p) if p.cube else p.sobol(p.count) for p in places])
 
     def held_out(self) -> Sample:
         """Points that are never trained on, as many whatever `Points` says."""
-        counts = replace(self, settings=Points()).counts(HELD_OUT)
-        return self.at(self._sobol(counts, self.seed + HELD_OUT_SEED))
+        plain = replace(self, settings=Points(), seed=self.seed + HELD_OUT_SEED)
+        blocks, counts = self.system.blocks, plain.counts(HELD_OUT)
+        return plain.at(
+            [sample(b, self.system, n, plain.seed) for b, n in zip(blocks, counts, strict=True)]
+        )
 
     def redraw(
         self,
@@ -185,6 +195,9 @@ class Collocation:
         for block, points in zip(self.system.blocks, free, strict=True):
             stop = start + len(block.residuals)
             scale = np.tile(np.sqrt(self.weights[start:stop] / len(points)), (len(points), 1))
+            place = self._place(block, points, len(points), self.seed)
+            shares = self.settings.draw.shares(place) if place.cube else None
+            scale *= 1.0 if shares is None else np.sqrt(shares)[:, None]
             start = stop
             sites = site_points(block, self.system, points)
             data = column_values(block, self.system, sites)
@@ -198,13 +211,8 @@ class Collocation:
             lambda n: sample(block, self.system, n, seed),
             cube_dimension(block),
             lambda unit: from_unit_cube(block, self.system, unit),
+            smooth=not block.sides and region_of(block, self.system) is None,
         )
-
-    def _sobol(self, counts: Sequence[int], seed: int) -> list[Array]:
-        return [
-            sample(block, self.system, count, seed)
-            for block, count in zip(self.system.blocks, counts, strict=True)
-        ]
 
 
 def _ceil(value: float) -> int:

@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from scipy.integrate import dblquad
+from sympy import sin
 
 import pinnsolve as ps
 from pinnsolve.devices.reference import ReferenceDevice
@@ -123,6 +125,49 @@ def test_rar_leaves_the_sample_alone_where_nothing_is_added(line: Pipeline) -> N
     assert own.redraw(line.executable.bind, theta, 1, 1.0, present) is present
 
 
+def test_gauss_points_make_the_loss_an_integral() -> None:
+    """Of u'' + sin(3 x) y^2 with a known u in place of the network, by adaptive quadrature."""
+    x, y = ps.coordinates("x y")
+    u = ps.field("u", x, y)
+    box = ps.Problem(u.dxx + sin(3 * x) * y**2, u(0, y), u(2, y), domain={x: (0, 2), y: (0, 1)})
+    pipeline = compile_problem(box, ps.MLP(2, 1, width=3, depth=1), ReferenceDevice(), "never")
+    theta = np.zeros(pipeline.model.layout.size)  # u = 0
+    (expected, _) = dblquad(lambda y, x: (np.sin(3 * x) * y**2) ** 2, 0, 2, 0, 1, epsabs=1e-13)
+
+    def loss(draw: AbstractDraw) -> float:
+        own = collocation(pipeline, ps.Points(interior=100, boundary=8, draw=draw))
+        return float(np.sum(pipeline.executable.bind(own.first().blocks).residuals(theta) ** 2))
+
+    assert loss(ps.Gauss()) == pytest.approx(expected / 2, rel=1e-8)  # ten points along x
+    assert loss(ps.Sobol()) != pytest.approx(expected / 2, rel=1e-6)
+
+
+def test_gauss_points_give_way_to_a_finer_grid_where_they_are_overfitted(line: Pipeline) -> None:
+    own = collocation(line, ps.Points(interior=64, boundary=8, draw=ps.Gauss()))
+    theta, present = np.zeros(line.model.layout.size), own.first()
+    bind = line.executable.bind
+    assert [len(free) for free in present.free] == [64, 8, 8, 8]
+    assert own.redraw(bind, theta, 1, 1.0, present) is present
+    finer = own.redraw(bind, theta, 1, 1.5, present)
+    assert [len(free) for free in finer.free] == [100, 12, 12, 12]
+    for points, weight in zip(finer.blocks, own.weights, strict=True):
+        assert (points.scale**2).sum() == pytest.approx(weight)
+    assert finer.blocks[0].scale.min() < 0.5 * finer.blocks[0].scale.max()
+
+
+def test_gauss_points_of_a_shape_are_sobol_points_that_count_the_same() -> None:
+    x, y = ps.coordinates("x y")
+    u = ps.field("u", x, y)
+    disc = ps.Disk((0, 0), 1)
+    problem = ps.Problem(ps.laplace(u) - 4, ps.on(disc.boundary, u), domain=disc)
+    pipeline = compile_problem(problem, ps.MLP(2, 1, width=3, depth=1), ReferenceDevice(), "never")
+    own = collocation(pipeline, ps.Points(interior=50, draw=ps.Gauss()))
+    sobol = collocation(pipeline, ps.Points(interior=50, draw=ps.Sobol()))
+    for a, b in zip(own.first().blocks, sobol.first().blocks, strict=True):
+        assert np.array_equal(a.sites[0], b.sites[0])
+        assert np.array_equal(a.scale, b.scale)
+
+
 def test_r3_retains_what_is_above_the_mean_and_releases_the_rest() -> None:
     rng = np.random.default_rng(0)
     present = rng.uniform([0, 2], [1, 4], (200, 2))
@@ -150,7 +195,7 @@ def test_r3_gathers_points_where_the_residual_stays_large() -> None:
     assert np.mean(points[:, 0] > 0.9) == pytest.approx(1 - 0.9**6, abs=0.03)
 
 
-@pytest.mark.parametrize("draw", DRAWS, ids=repr)
+@pytest.mark.parametrize("draw", [*DRAWS, ps.Gauss()], ids=repr)
 def test_a_resumed_run_takes_the_same_points(draw: AbstractDraw, tmp_path) -> None:
     settings = {"points": ps.Points(interior=60, redraw=4, draw=draw, overfit=0.0), **SMALL}
     whole = HEAT.solve(steps=18, **settings)
@@ -161,7 +206,7 @@ def test_a_resumed_run_takes_the_same_points(draw: AbstractDraw, tmp_path) -> No
     assert resumed.history[-1].loss == whole.history[-1].loss
     label = next(iter(whole.points))
     number = len(whole.points[label])
-    assert number > 60 if isinstance(draw, ps.RAR) else number == 60
+    assert number > 60 if draw.keeps else number == 60
 
 
 def test_held_out_points_are_as_many_whatever_the_points_trained_on(line: Pipeline) -> None:
