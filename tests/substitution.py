@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,11 +18,20 @@ from pinnsolve.diff.plan import plan_block
 from pinnsolve.diff.residual import Approximator, residual_nodes
 from pinnsolve.pde.coordinates import Coordinate
 from pinnsolve.pde.problem import Problem
-from pinnsolve.pde.system import Block, System, normalize
+from pinnsolve.pde.system import Block, Jet, System, normalize
 from pinnsolve.points import Collocation, Points
 
-# An expression of the coordinates, or a function of their columns (n, 1) by name.
-Solution = sympy.Expr | Callable[..., Node]
+
+class AbstractNumbers(ABC):
+    """A solution that is known by numbers: then residuals are evaluated without a graph."""
+
+    @abstractmethod
+    def derivative(self, orders: tuple[int, ...], points: Any) -> Any:
+        """A derivative at points (n, d) of the coordinates of the problem, (n,)."""
+
+
+# An expression of the coordinates, a function of their columns (n, 1) by name, or numbers.
+Solution = sympy.Expr | Callable[..., Node] | AbstractNumbers
 
 
 @dataclass(frozen=True)
@@ -55,36 +65,59 @@ def substitute(
         interior, boundary: points of each set.
     """
     system = normalize(problem)
-    groups = [(field,) for field in system.fields]
-    approximators = [_approximator(system, field, solution[field]) for field in system.fields]
-    numbers = {u: ops.constant(float((unknowns or {})[u.name])) for u in system.unknowns}
+    values = {u: float((unknowns or {})[u.name]) for u in system.unknowns}
     settings = Points(interior=interior, boundary=boundary)
     points = Collocation(system, settings, 1, 0, np.ones(len(system.residuals))).first()
+    numeric = any(isinstance(s, AbstractNumbers) for s in solution.values())
+    evaluated = _by_numbers if numeric else _by_graph
     found = []
     for block, places in zip(system.blocks, points.blocks, strict=True):
-        terms = [sympy.Add.make_args(r.expression) for r in block.residuals]
-        whole = _values(system, block, block.residuals, groups, approximators, numbers, places)
-        for residual, value, parts in zip(block.residuals, whole, terms, strict=True):
-            alone = [replace(residual, expression=part) for part in parts]
-            sizes = _values(system, block, alone, groups, approximators, numbers, places)
-            size = max(float(np.abs(s).max()) for s in sizes)
+        whole = evaluated(system, block, solution, values, places)
+        for residual, value in zip(block.residuals, whole, strict=True):
+            parts = sympy.Add.make_args(residual.expression)
+            alone = tuple(replace(residual, expression=part) for part in parts)
+            terms = evaluated(system, replace(block, residuals=alone), solution, values, places)
+            size = max(float(np.abs(s).max()) for s in terms)
             found.append(Defect(residual.name, residual.kind, float(np.abs(value).max()), size))
     return tuple(found)
 
 
-def _values(
-    system: System,
-    block: Block,
-    residuals: Sequence[Any],
-    groups: Any,
-    approximators: Sequence[Approximator],
-    numbers: Mapping[Any, Node],
-    places: Any,
-) -> Iterator[Any]:
-    part = replace(block, residuals=tuple(residuals))
-    plan = plan_block(part, system.dimension, groups)
-    nodes = residual_nodes(system, part, plan, approximators, numbers)
-    yield from evaluate(nodes, {k: v for k, v in places.named().items() if k != "scale"})
+def _by_graph(
+    system: System, block: Block, solution: Any, unknowns: Mapping[Any, float], places: Any
+) -> list[Any]:
+    groups = [(field,) for field in system.fields]
+    approximators = [_approximator(system, field, solution[field]) for field in system.fields]
+    numbers = {u: ops.constant(value) for u, value in unknowns.items()}
+    plan = plan_block(block, system.dimension, groups)
+    nodes = residual_nodes(system, block, plan, approximators, numbers)
+    return evaluate(nodes, {k: v for k, v in places.named().items() if k != "scale"})
+
+
+def _by_numbers(
+    system: System, block: Block, solution: Any, unknowns: Mapping[Any, float], places: Any
+) -> list[Any]:
+    symbols: dict[Any, Any] = dict(unknowns)
+    for site, points in reversed(list(zip(block.sites, places.sites, strict=True))):
+        pairs = zip(system.coordinates, site, points.T, strict=True)
+        symbols |= {c: column for c, value, column in pairs if isinstance(value, Coordinate)}
+    for j, c in enumerate(block.columns):
+        symbols[c] = places.data[:, j]
+    found = []
+    for residual in block.residuals:
+        jets = residual.expression.atoms(Jet)
+        known = {j: _jet(system, solution[j.field], j.orders, places.sites[j.site]) for j in jets}
+        call = sympy.lambdify([*symbols, *known], residual.expression, cse=True)
+        found.append(call(*symbols.values(), *known.values()))
+    return found
+
+
+def _jet(system: System, solution: Any, orders: tuple[int, ...], points: Any) -> Any:
+    if isinstance(solution, AbstractNumbers):
+        return solution.derivative(orders, points)
+    value = sympy.sympify(solution)
+    for c, order in zip(system.coordinates, orders, strict=True):
+        value = value.diff(c, order)
+    return sympy.lambdify(system.coordinates, value, cse=True)(*points.T) + np.zeros(len(points))
 
 
 def _approximator(system: System, field: str, solution: Solution) -> Approximator:

@@ -89,9 +89,8 @@ def _moved(points: Array, where: Region | None, domain: Domain) -> Array:
         return points
     axes = list(axes_of(where, [c for c, _ in domain]))
     rng = np.random.default_rng(0)
-    numbers = where.dimension + isinstance(where, Part)
     points = points.copy()
-    points[:, axes] = sample(where, len(points), lambda n: rng.random((n, numbers)))
+    points[:, axes] = sample(where, len(points), lambda n: rng.random((n, where.dimension)))
     return points
 
 

@@ -195,6 +195,19 @@ def _places(condition: Condition) -> int:
     return 2 if condition.sides else 1
 
 
+def _joins(
+    condition: Condition, fields: Sequence[Field], domain: Domain, axis: int, end: float
+) -> bool:
+    """Whether it fixes a coordinate at an end and, of others, those alone on which the field there
+    does not depend: `Eq(u(1), v(1))` of u(a) and v(b)."""
+    own = {f.name: [c in f.coordinates for c, _ in domain] for f in fields}
+    return any(
+        [k for k in condition.fixed(jet.site) if own[jet.field][k]] == [axis]
+        and condition.sites[jet.site][axis] == end
+        for jet in condition.jets
+    )
+
+
 def _check_boundary(
     interior: Sequence[Condition],
     others: Sequence[Condition],
@@ -209,7 +222,10 @@ def _check_boundary(
     """
     coordinate, ends = domain[axis]
     orders = {f.name: max(c.order(f.name, axis) for c in interior) for f in fields}
-    on_side = {end: [c for c in others if c.fixes(axis, end)] for end in ends}
+    on_side = {
+        end: [c for c in others if c.fixes(axis, end) or _joins(c, fields, domain, axis, end)]
+        for end in ends
+    }
     if max(orders.values()) == 1:
         _check_inflow(interior, others, fields, domain, axis)
     share = ceil(structural_order(interior, fields, axis) / 2)
