@@ -26,9 +26,10 @@ import sympy
 from pinnsolve.errors import ProblemError
 from pinnsolve.geometry.implicit import disjunction
 from pinnsolve.geometry.numbers import Array, parameter_values, subset
-from pinnsolve.geometry.part import Part, visible
+from pinnsolve.geometry.part import Part
 from pinnsolve.geometry.sampling import sobol_stream
 from pinnsolve.geometry.shape import AbstractShape
+from pinnsolve.geometry.visible import visible
 
 INSIDE, SURFACE = 4096, 1024  # points that tell
 ZERO = 1e-9  # of the extent: on a surface
@@ -89,18 +90,24 @@ class Probe:
 
     def touch(self, some: Iterable[int], others: Iterable[int]) -> bool:
         """Whether pieces meet others."""
-        return any(_gap(self, i, j) <= NEAR * self.shape.extent for i in some for j in others)
+        return any(self.meet(i, j) is not None for i in some for j in others)
+
+    def meet(self, i: int, j: int) -> Places | None:
+        """A place where two pieces meet, if they do."""
+        gap, place = _nearest(self, i, j)
+        return place if gap <= NEAR * self.shape.extent else None
 
 
 @lru_cache(maxsize=1024)
-def _gap(known: Probe, i: int, j: int) -> float:
-    """How far two pieces are from each other: a search around the nearest of their points."""
+def _nearest(known: Probe, i: int, j: int) -> tuple[float, Places]:
+    """How far two pieces are from each other, and where: a search around the nearest of their
+    points."""
     from scipy.spatial import KDTree
 
     mine, theirs = known.surfaces[i], known.surfaces[j]
     gaps = KDTree(theirs.points).query(mine.points)[0]
     best, rng = int(gaps.argmin()), np.random.default_rng(0)
-    gap, place = float(gaps[best]), mine.unit[best]
+    gap, place, point = float(gaps[best]), mine.unit[best], mine.points[best]
     at = {s: np.repeat(v[best], TRIES) for s, v in mine.at.items()}
     for k in range(1, ROUNDS + 1):
         unit = np.clip(place + (rng.random((TRIES, len(place))) - 0.5) * 4.0 ** (1 - k), 0, 1)
@@ -108,8 +115,9 @@ def _gap(known: Probe, i: int, j: int) -> float:
         away = known.shape.pieces[j].distance(points, at)
         away = np.where(visible(known.shape, i, points, at), away, np.inf)
         if away.min() < gap:
-            gap, place = float(away.min()), unit[away.argmin()]
-    return gap
+            least = away.argmin()
+            gap, place, point = float(away[least]), unit[least], points[least]
+    return gap, Places(point[None], {s: v[:1] for s, v in at.items()}, place[None])
 
 
 @lru_cache(maxsize=32)
@@ -142,52 +150,48 @@ def probe(shape: AbstractShape) -> Probe:
     return Probe(shape, inside, surfaces, inward)
 
 
-def sheets(part: Part, x: Sequence[Any]) -> tuple[Sheet, ...]:
-    """Sheets that together cover a part and nothing else of the boundary.
+def sheets(
+    shape: AbstractShape, pieces: Iterable[int], x: Sequence[Any], allowed: Iterable[int] = ()
+) -> tuple[tuple[Sheet, ...], tuple[int, ...]]:
+    """Sheets that together cover pieces of a boundary.
 
     Args:
-        part: of a shape.
+        shape: the shape.
+        pieces: their numbers; those of which nothing is left are passed over.
         x: the coordinates.
+        allowed: numbers of pieces on which the sheets may be 0 as well.
 
-    Raises:
-        ProblemError: there are none: a piece has no expression, or its surface goes on into the
-            shape in a way that cannot be cut off.
+    Returns:
+        The sheets, and the pieces that none covers: they have no expression, or lie in a surface
+        that goes on into the shape in a way that cannot be cut off.
     """
-    known = probe(part.shape)
-    wanted = [i for i in part.pieces if i in known.surfaces]
-    surface = {i: _inward(known, i, x) for i in wanted}
+    known = probe(shape)
+    wanted = [i for i in pieces if i in known.surfaces]
+    free = {*wanted, *allowed}
+    surface: dict[int, sympy.Expr] = {}
+    for i in wanted:
+        try:
+            surface[i] = _inward(known, i, x)
+        except ProblemError:  # a surface without an expression
+            continue
     found: list[Sheet] = []
     bent = []
-    for i in wanted:
+    for i in surface:
         if any(i in sheet.pieces for sheet in found):
             continue
-        sheet = _checked(known, (i,), surface[i], wanted, x)
+        sheet = _checked(known, (i,), surface[i], free, x)
         if sheet is None:
             bent.append(i)
         else:
             found.append(sheet)
     for group in grouped(bent, lambda a, b: known.touch((a,), (b,))):
-        joined = disjunction([surface[i] for i in group])
-        whole = _checked(known, group, joined, wanted, x) if len(group) > 1 else None
-        found += [whole] if whole else _trimmed(known, group, wanted, x)
-    return tuple(found)
-
-
-def _trimmed(
-    known: Probe, group: Iterable[int], wanted: Sequence[int], x: Sequence[Any]
-) -> list[Sheet]:
-    found = []
-    for i in group:
-        cut = _checked(known, (i,), known.shape.pieces[i].trimmed(x), wanted, x)
-        if cut is None:
-            raise ProblemError(
-                "PS-E080",
-                f"no smooth function vanishes on {known.shape.pieces[i].name} alone",
-                known.shape,
-                'train its conditions: exact="auto" does',
-            )
-        found.append(cut)
-    return found
+        whole = None
+        if len(group) > 1:
+            whole = _checked(known, group, disjunction([surface[i] for i in group]), free, x)
+        cut = [_checked(known, (i,), shape.pieces[i].trimmed(x), free, x) for i in group]
+        found += [whole] if whole else [sheet for sheet in cut if sheet]
+    covered = {i for sheet in found for i in sheet.pieces}
+    return tuple(found), tuple(i for i in wanted if i not in covered)
 
 
 def _inward(known: Probe, index: int, x: Sequence[Any]) -> sympy.Expr:
@@ -198,7 +202,7 @@ def _inward(known: Probe, index: int, x: Sequence[Any]) -> sympy.Expr:
 
 
 def _checked(
-    known: Probe, pieces: Sequence[int], value: sympy.Expr, wanted: Sequence[int], x: Sequence[Any]
+    known: Probe, pieces: Sequence[int], value: sympy.Expr, wanted: set[int], x: Sequence[Any]
 ) -> Sheet | None:
     """The sheet of an expression; None where it is not positive off these pieces or not 0 there."""
     if not np.min(known.inside.value(value, x), initial=np.inf) > 0:
@@ -210,7 +214,7 @@ def _checked(
             covered.append(j)
         elif not np.all(values > known.zero):
             return None
-    if not set(pieces) <= set(covered) or not set(covered) <= set(wanted):
+    if not set(pieces) <= set(covered) or not set(covered) <= wanted:
         return None
     return Sheet(tuple(covered), value)
 
@@ -249,7 +253,12 @@ def _product(known: Probe, cluster: Sequence[Sheet], x: Sequence[Any]) -> sympy.
     return sympy.Mul(*(s.expression for s in cluster)) / short(float(np.concatenate(slopes).mean()))
 
 
-def short(value: float) -> sympy.Expr:
+def at_most_one(shape: AbstractShape, value: sympy.Expr, x: Sequence[Any]) -> sympy.Expr:
+    """The expression, over a little more than its largest value in a shape."""
+    return value / short(1.02 * float(probe(shape).inside.value(value, x).max()), np.ceil)
+
+
+def short(value: float, rounded: Callable[[float], float] = np.round) -> sympy.Expr:
     """A number with two digits, as a fraction: where any number nearby would do."""
     digits = 1 - int(np.floor(np.log10(abs(value))))
-    return sympy.Rational(round(value * 10**digits)) / sympy.Integer(10) ** digits
+    return sympy.Integer(int(rounded(value * 10.0**digits))) / sympy.Integer(10) ** digits

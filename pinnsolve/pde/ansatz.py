@@ -21,33 +21,23 @@ Invariant: a condition is in `Ansatz.conditions` or has a reason, and an ansatz 
 that is periodic in a coordinate needs there.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from itertools import combinations
-from typing import Any
+from typing import Any, TypeVar
 
-import numpy as np
 import sympy
 
 from pinnsolve.errors import ProblemError, SolutionError
+from pinnsolve.pde.ansatz_shapes import Blend, Surface, blend, inside_points, surfaces
+from pinnsolve.pde.coordinates import Coordinate
+from pinnsolve.pde.given import Datum, Reasons, box_points, exact_number, rough, same, side_data
 from pinnsolve.pde.hermite import distance, fading, hermite
-from pinnsolve.pde.jets import Jet
-from pinnsolve.pde.known import Known
 from pinnsolve.pde.numeric import evaluate
-from pinnsolve.pde.parts import region_name
-from pinnsolve.pde.system import Block, Residual, System
+from pinnsolve.pde.system import System
 
 LARGEST = 1000  # operations in a lift that is worth its evaluation
 MOST = 24  # conditions on a field: the product of many distances is near zero nearly everywhere
-ROUNDING = 1e-12
-POINTS = 64  # at which data are compared
-ROUGH = (
-    *(sympy.Abs, sympy.sign, sympy.Max, sympy.Min, sympy.Heaviside, sympy.Piecewise),
-    *(sympy.floor, sympy.ceiling, sympy.Mod, sympy.atan2, sympy.acot),
-)
-
-Reasons = dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -79,23 +69,6 @@ def about(field: str, value: sympy.Expr, size: float) -> Ansatz:
     return Ansatz(field, value, sympy.Float(size), ())
 
 
-@dataclass(frozen=True)
-class Datum:
-    """A condition d^order field / dx^order = value at one end of the coordinate number `axis`."""
-
-    name: str
-    field: str
-    axis: int
-    end: sympy.Expr
-    order: int
-    value: sympy.Expr
-
-    @property
-    def place(self) -> tuple[int, sympy.Expr]:
-        """The side of the box."""
-        return self.axis, self.end
-
-
 def impose(
     system: System, barred: Mapping[str, str] | None = None
 ) -> tuple[tuple[Ansatz, ...], Reasons]:
@@ -122,22 +95,28 @@ def impose(
     {'u.dx(1, t) + 1': 'it is on order 1 without the orders below'}
     """
     reasons = dict(barred or {})
-    data = list(_data(system, reasons))
+    data, parts = list(side_data(system, reasons)), list(surfaces(system, reasons))
     forms = []
     for field in system.fields:
         chosen = [d for d in data if d.field == field]
+        on_parts = [d for d in parts if d.field == field]
         if field in system.positive:
-            chosen = _logarithms(chosen, system, reasons)
+            chosen = _logarithms(chosen, box_points(system), reasons)
+            on_parts = _logarithms(on_parts, inside_points(system), reasons)
         if len(chosen) > MOST:
             reasons |= {d.name: f"there are more than {MOST} on {field}" for d in chosen}
-            continue
-        rough = {d.name: why for d in chosen if (why := _rough(d, system))}
-        reasons |= rough
-        chosen = _agreeing(system, [d for d in chosen if d.name not in rough], reasons)
-        form = _form(system, field, chosen)
+            chosen = []
+        at = box_points(system)
+        reasons |= {
+            d.name: why for d in chosen if (why := rough(d.value, field, system, at, d.axis))
+        }
+        chosen = _agreeing(system, [d for d in chosen if d.name not in reasons], reasons)
+        blended = blend(system, on_parts, chosen, reasons)
+        form = _form(system, field, chosen, blended)
+        names = tuple(d.name for d in chosen) + (() if blended is None else blended.conditions)
         if form is None:
-            reasons |= {d.name: f"the lift of {field} would be too long" for d in chosen}
-        elif chosen:
+            reasons |= dict.fromkeys(names, f"the lift of {field} would be too long")
+        elif names:
             forms.append(replace(form, exponential=field in system.positive))
     return tuple(forms), reasons
 
@@ -149,23 +128,26 @@ def with_positive(system: System, forms: Sequence[Ansatz]) -> tuple[Ansatz, ...]
     return (*forms, *added)
 
 
-def _logarithms(data: Sequence[Datum], system: System, reasons: Reasons) -> list[Datum]:
+D = TypeVar("D", Datum, Surface)
+
+
+def _logarithms(data: Sequence[D], at: Mapping[str, Any], reasons: Reasons) -> list[D]:
     """What conditions on a positive field say of its logarithm; reasons for those that say nothing
     simple."""
     found = []
     for datum in data:
-        if datum.order:
+        if isinstance(datum, Datum) and datum.order:
             reasons[datum.name] = f"it is on a derivative of {datum.field}, an exponential"
-        elif not _is_positive(datum.value, system):
+        elif not _is_positive(datum.value, at):
             reasons[datum.name] = f"its value is not positive everywhere, as {datum.field} is"
         else:
             found.append(replace(datum, value=sympy.log(datum.value)))
     return found
 
 
-def _is_positive(value: sympy.Expr, system: System) -> bool:
+def _is_positive(value: sympy.Expr, at: Mapping[str, Any]) -> bool:
     try:
-        return bool((evaluate(value, _points(system)) > 0).all())
+        return bool((evaluate(value, at) > 0).all())
     except SolutionError:
         return False
 
@@ -179,120 +161,6 @@ def refuse(system: System, reasons: Reasons) -> None:
             residual.source,
             'solve with exact="auto": it is then trained, as the equations are',
         )
-
-
-# --- which conditions -------------------------------------------------------------------------
-
-
-def _data(system: System, reasons: Reasons) -> Iterator[Datum]:
-    """The conditions that give one derivative of one field at a side, or at every side; reasons for
-    the others."""
-    for block in system.blocks:
-        for residual in block.residuals:
-            if residual.kind == "equation" or residual.name in reasons:
-                continue
-            sides = _sides(block, system)
-            given = sides if isinstance(sides, str) else _given(residual, system)
-            if isinstance(sides, str) or isinstance(given, str):
-                reasons[residual.name] = str(given)
-                continue
-            jet, value = given
-            if any(sum(jet.orders) > jet.orders[axis] for axis, _ in sides):
-                reasons[residual.name] = "it is on a derivative along a side"
-                continue
-            for axis, end in sides:
-                at_side = value.subs(system.coordinates[axis], end)
-                order = jet.orders[axis]
-                yield Datum(residual.name, jet.field, axis, end, order, at_side)
-
-
-def _sides(block: Block, system: System) -> list[tuple[int, sympy.Expr]] | str:
-    """The sides that a block covers, or why it covers none."""
-    if axes := _ends_related(block):
-        return f"the network is not periodic in {system.coordinates[axes[0]]}"
-    if len(block.sites) != 1:
-        return "it relates several places"
-    if block.where is not None:
-        return f"it holds on {region_name(block.where)}"
-    fixed = [(k, v) for k, v in enumerate(block.sites[0]) if isinstance(v, float)]
-    if block.sides:
-        fixed = [(axis, end) for axis in block.sides for end in system.intervals[axis]]
-    elif len(fixed) != 1 or fixed[0][1] not in system.intervals[fixed[0][0]]:
-        return "it does not hold on a side of the domain"
-    return [(axis, _exact_number(float(end))) for axis, end in fixed]
-
-
-def _given(residual: Residual, system: System) -> tuple[Jet, sympy.Expr] | str:
-    """The derivative that a condition gives and its value, or why it gives none."""
-    jets = residual.expression.atoms(Jet)
-    if len(jets) != 1:
-        return "it relates several derivatives or fields"
-    (jet,) = jets
-    slope: Any = residual.expression.diff(jet)
-    rest: Any = residual.expression.xreplace({jet: sympy.S.Zero})
-    value = -rest / slope
-    own = {system.coordinates[k] for k in system.inputs(jet.field)}
-    if not slope.is_number or not slope or not value.free_symbols <= own:
-        return "it does not give a value"
-    return jet, value
-
-
-def _rough(datum: Datum, system: System) -> str | None:
-    """Why the value cannot be continued into the domain, if so."""
-    if datum.value.has(Known):
-        return "its value is a solution, which costs as much as the network at every step"
-    if datum.value.has(*ROUGH):
-        # A kink of the lift stays where it is in the whole domain, and the network is too smooth to
-        # take it away.
-        return "its value may have a kink or a jump"
-    joined = _joined(system, datum.field)
-    if datum.axis in joined:
-        return f"{datum.field} is periodic in {system.coordinates[datum.axis]}"
-    points = _points(system)
-    for axis, coordinate in enumerate(system.coordinates):
-        if axis == datum.axis:
-            continue
-        for order in range(_order(system, datum.field, axis) + 1):
-            slope = datum.value.diff(coordinate, order)
-            try:
-                evaluate(slope, points)
-            except SolutionError:
-                return "its value has derivatives that are not finite"
-            # What the lift lacks in periodicity stays in the solution at all times, as the network
-            # is periodic: x^2 cos(pi x) has another slope at x = -1 than at x = 1, and so would
-            # the solution have, although a diffusion smooths that kink at once.
-            ends = [slope.subs(coordinate, _exact_number(e)) for e in system.intervals[axis]]
-            if axis in joined and not _same(ends[0], ends[1], system):
-                what = "values" if not order else f"derivatives of order {order}"
-                return f"its {what} at the two ends of the periodic {coordinate} differ"
-    return None
-
-
-def _joined(system: System, field: str) -> set[int]:
-    """The coordinates whose two ends some condition on the field relates."""
-    return {
-        axis
-        for block in system.blocks
-        if any(jet.field == field for r in block.residuals for jet in r.expression.atoms(Jet))
-        for axis in _ends_related(block)
-    }
-
-
-def _ends_related(block: Block) -> list[int]:
-    """The coordinates in which the two sites of a block differ; none unless there are two."""
-    if len(block.sites) != 2:
-        return []
-    return [axis for axis, (a, b) in enumerate(zip(*block.sites, strict=True)) if a != b]
-
-
-def _order(system: System, field: str, axis: int) -> int:
-    """The order of the equations in a field along a coordinate."""
-    return max(
-        jet.orders[axis] if jet.field == field else 0
-        for residual in system.residuals
-        if residual.kind == "equation"
-        for jet in residual.expression.atoms(Jet)
-    )
 
 
 def _agreeing(system: System, data: list[Datum], reasons: Reasons) -> list[Datum]:
@@ -324,7 +192,7 @@ def _clashes(system: System, data: Sequence[Datum]) -> list[tuple[Datum, Datum]]
         (a, b)
         for a, b in combinations(data, 2)
         if a.axis != b.axis
-        and not _same(
+        and not same(
             a.value.diff(x[b.axis], b.order).subs(x[b.axis], b.end),
             b.value.diff(x[a.axis], a.order).subs(x[a.axis], a.end),
             system,
@@ -335,62 +203,70 @@ def _clashes(system: System, data: Sequence[Datum]) -> list[tuple[Datum, Datum]]
 # --- lift and factor --------------------------------------------------------------------------
 
 
-def _form(system: System, field: str, data: Collection[Datum]) -> Ansatz | None:
+def _form(
+    system: System, field: str, data: Sequence[Datum], blended: Blend | None
+) -> Ansatz | None:
     """The form that fulfils data which agree; None where its lift grows too long."""
-    lift, factor = sympy.S.Zero, sympy.S.One
-    # Time first: the sides usually have nothing to add to what starts the evolution.
-    for axis in sorted({d.axis for d in data}, key=lambda k: not system.coordinates[k].is_time):
-        x, interval = system.coordinates[axis], system.intervals[axis]
-        here = [d for d in data if d.axis == axis]
-        counts = {end: sum(d.end == end for d in here) for end in map(_exact_number, interval)}
-        start = x.is_time and min(counts.values()) == 0
-        fades = fading(x, counts) if start else sympy.S.One
-        missing: dict[sympy.Expr, sympy.Expr] = {}  # value -> the polynomials that carry it
-        for datum in here:
-            known = lift.diff(x, datum.order).subs(x, datum.end)
-            if not _same(datum.value, known, system):
-                basis, lack = hermite(x, counts, datum.end, datum.order), datum.value - known
-                missing[lack] = missing.get(lack, sympy.S.Zero) + basis
-        lift += fades * sum(
-            (sympy.factor(b) * lack for lack, b in missing.items()), start=sympy.S.Zero
+    lift, factor = _lift(system, data), _factor(system, data)
+    names = tuple(dict.fromkeys(d.name for d in data))
+    if blended is not None:
+        # What is missing on the parts, less what would change the sides.
+        lift += sum(
+            weight * (value - _lift(system, _data_of(value, system, data)))
+            for value, weight in blended.terms
         )
-        if lift.count_ops() > LARGEST:
-            return None
-        factor *= 1 - fades if start else distance(x, counts)
-    return Ansatz(field, lift, factor, tuple(dict.fromkeys(d.name for d in data)))
+        factor, names = factor * blended.factor, names + blended.conditions
+    too_long = _operations(lift) > LARGEST or _operations(factor) > LARGEST
+    return None if too_long else Ansatz(field, lift, factor, names)
 
 
-# --- numbers ----------------------------------------------------------------------------------
+def _operations(value: sympy.Expr) -> int:
+    """Of an evaluation, in which equal parts are evaluated once."""
+    shared, rest = sympy.cse(value)
+    return int(sum(sympy.count_ops(part) for part in (*(p for _, p in shared), *rest)))
 
 
-def _exact_number(value: float) -> sympy.Expr:
-    """The fraction or multiple of pi that rounds to the number, or itself: sin(2 pi) is 0."""
-    for unit in (sympy.S.One, sympy.pi):
-        ratio = Fraction(value / float(unit)).limit_denominator(1000)
-        if float(sympy.Rational(ratio) * unit) == value:
-            return sympy.Rational(ratio) * unit
-    return sympy.Float(value)
+def _data_of(value: sympy.Expr, system: System, data: Sequence[Datum]) -> list[Datum]:
+    """What a value has where data are given."""
+    x = system.coordinates
+    return [replace(d, value=value.diff(x[d.axis], d.order).subs(x[d.axis], d.end)) for d in data]
 
 
-def _same(a: sympy.Expr, b: sympy.Expr, system: System) -> bool:
-    """Whether two expressions of the coordinates agree, at random points of the closed box."""
-    if a == b:
-        return True
-    points = _points(system)
-    try:
-        left, right = evaluate(a, points), evaluate(b, points)
-    except SolutionError:
-        return False
-    size = 1 + max(np.abs(left).max(), np.abs(right).max())
-    return bool(np.abs(left - right).max() <= ROUNDING * size)
+def _ends(system: System, data: Sequence[Datum]) -> Iterator[tuple[int, dict[sympy.Expr, int]]]:
+    """The axes that data are given on, with the number of data at each end; time first: the sides
+    usually have nothing to add to what starts the evolution."""
+    for axis in sorted({d.axis for d in data}, key=lambda k: not system.coordinates[k].is_time):
+        here = [d for d in data if d.axis == axis]
+        ends = map(exact_number, system.intervals[axis])
+        yield axis, {end: sum(d.end == end for d in here) for end in ends}
 
 
-def _points(system: System) -> dict[str, Any]:
-    """Points by name of the coordinate; two of five coordinates of a point are at an end."""
-    rng = np.random.default_rng(0)
-    points = {}
-    for coordinate, (low, high) in zip(system.coordinates, system.intervals, strict=True):
-        unit = rng.random(POINTS)
-        unit = np.where(rng.random(POINTS) < 0.4, np.round(unit), unit)
-        points[coordinate.name] = low + (high - low) * unit
-    return points
+def _fades(x: Coordinate, counts: Mapping[sympy.Expr, int]) -> bool:
+    """Whether an evolution starts at one end and is free at the other."""
+    return x.is_time and min(counts.values()) == 0
+
+
+def _lift(system: System, data: Sequence[Datum]) -> sympy.Expr:
+    """What fulfils data that agree."""
+    lift: sympy.Expr = sympy.S.Zero
+    for axis, counts in _ends(system, data):
+        x = system.coordinates[axis]
+        missing: dict[sympy.Expr, sympy.Expr] = {}  # value -> the polynomials that carry it
+        for datum in data:
+            if datum.axis == axis:
+                known = lift.diff(x, datum.order).subs(x, datum.end)
+                if not same(datum.value, known, system):
+                    basis, lack = hermite(x, counts, datum.end, datum.order), datum.value - known
+                    missing[lack] = missing.get(lack, sympy.S.Zero) + basis
+        added = sum((sympy.factor(b) * lack for lack, b in missing.items()), start=sympy.S.Zero)
+        lift += (fading(x, counts) if _fades(x, counts) else sympy.S.One) * added
+    return lift
+
+
+def _factor(system: System, data: Sequence[Datum]) -> sympy.Expr:
+    """What has zeros of the orders of the data where they are given."""
+    factor: sympy.Expr = sympy.S.One
+    for axis, counts in _ends(system, data):
+        x = system.coordinates[axis]
+        factor *= 1 - fading(x, counts) if _fades(x, counts) else distance(x, counts)
+    return factor
