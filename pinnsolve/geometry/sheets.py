@@ -1,22 +1,27 @@
 """Smooth expressions that are 0 on pieces of a boundary and positive on the rest of a shape.
 
 A piece lies in a surface f = 0, f > 0 inward. Where f is positive in the whole shape it serves as
-it is, smooth everywhere: so do the sides of convex shapes, and round holes. Pieces that meet at
-corners into the shape (of an L, or of a square hole) have surfaces that go on into it; they are
-joined by an R-disjunction, a + b + sqrt(a² + b²), smooth but at those corners. What is left
-is trimmed. All this is told by points of the shape and of its boundary.
+it is, smooth everywhere: so do the sides of convex shapes, and round holes. Two flat pieces that
+meet at a corner into the shape, of the angle w > pi, have surfaces that go on into it. They have
+
+    r^(pi / w) cos(pi a / w),    r the distance from the corner, a the angle from its middle
+
+which is harmonic, and what solutions of elliptic equations of the second order look like there, so
+that their ratio to it is bounded. Other pieces whose surfaces go on into the shape have none: an
+R-function could be made that is 0 on them, but solutions are singular at such corners as well, in
+another way. All this is told by points of the shape and of its boundary.
 
 Sheets that touch are multiplied, which is smooth at the corner where they meet; those that do not
 are joined as resistances in parallel are, a b / (a + b), which is nearly the smaller of the two and
-smooth since never both are 0. Sources: Rvachev's R-functions; Sukumar and Srivastava, CMAME 389
-(2022) 114333, who join all pieces in the second way and have second derivatives that are not
-bounded near corners.
+smooth since never both are 0. Source of the latter: Sukumar and Srivastava, CMAME 389 (2022)
+114333, who join all pieces so and have second derivatives that are not bounded near corners.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache, reduce
 from typing import Any
 
@@ -24,7 +29,6 @@ import numpy as np
 import sympy
 
 from pinnsolve.errors import ProblemError
-from pinnsolve.geometry.implicit import disjunction
 from pinnsolve.geometry.numbers import Array, parameter_values, subset
 from pinnsolve.geometry.part import Part
 from pinnsolve.geometry.sampling import sobol_stream
@@ -162,8 +166,8 @@ def sheets(
         allowed: numbers of pieces on which the sheets may be 0 as well.
 
     Returns:
-        The sheets, and the pieces that none covers: they have no expression, or lie in a surface
-        that goes on into the shape in a way that cannot be cut off.
+        The sheets, and the pieces that none covers: they have no expression, or lie in surfaces
+        that go on into the shape.
     """
     known = probe(shape)
     wanted = [i for i in pieces if i in known.surfaces]
@@ -185,11 +189,9 @@ def sheets(
         else:
             found.append(sheet)
     for group in grouped(bent, lambda a, b: known.touch((a,), (b,))):
-        whole = None
-        if len(group) > 1:
-            whole = _checked(known, group, disjunction([surface[i] for i in group]), free, x)
-        cut = [_checked(known, (i,), shape.pieces[i].trimmed(x), free, x) for i in group]
-        found += [whole] if whole else [sheet for sheet in cut if sheet]
+        corner = _corner([surface[i] for i in group], x)
+        sheet = None if corner is None else _checked(known, group, corner, free, x)
+        found += [sheet] if sheet else []
     covered = {i for sheet in found for i in sheet.pieces}
     return tuple(found), tuple(i for i in wanted if i not in covered)
 
@@ -199,6 +201,32 @@ def _inward(known: Probe, index: int, x: Sequence[Any]) -> sympy.Expr:
     expression = known.shape.pieces[index].implicit(x)
     values = known.inward[index].value(expression, x)
     return -expression if np.median(values) < 0 else expression
+
+
+def _corner(planes: Sequence[sympy.Expr], x: Sequence[Any]) -> sympy.Expr | None:
+    """The singular function of a corner between two planes, positive inward; None if they are none
+    such."""
+    slopes = [[plane.diff(a) for a in x] for plane in planes]
+    if len(planes) != 2 or not all(isinstance(s, sympy.Number) for row in slopes for s in row):
+        return None
+    normals = np.array(slopes, float)
+    lengths = np.linalg.norm(normals, axis=1)
+    first, second = normals / lengths[:, None]
+    total, difference = (float(np.sum((first + s * second) ** 2)) for s in (1, -1))
+    if min(total, difference) < 1e-12:
+        return None
+    a, b = (p / nearby(float(n)) for p, n in zip(planes, lengths, strict=True))
+    power = nearby(float(np.pi / (np.pi + 2 * np.arctan2(difference**0.5, total**0.5))))
+    along, across = (a + b) / sympy.sqrt(nearby(total)), (a - b) / sympy.sqrt(nearby(difference))
+    away = sympy.sqrt(along**2 + across**2)
+    # Half the angle, smooth but opposite to the middle, where the shape is not.
+    return away**power * sympy.cos(2 * power * sympy.atan(across / (away + along)))
+
+
+def nearby(value: float) -> sympy.Expr:
+    """The fraction that rounds to a number, if a short one does."""
+    fraction = sympy.Rational(Fraction(float(value)).limit_denominator(1000))
+    return fraction if abs(float(fraction) - value) < 1e-12 else sympy.Float(value)
 
 
 def _checked(

@@ -185,7 +185,10 @@ def _lost(known: "_Values") -> tuple[Surface, str] | None:
         return None
     datum = known.owner[lost[0]]
     names = sorted({known.shape.pieces[i].name for i in lost if known.owner[i] == datum})
-    return datum, f"no smooth function is known that is 0 on {', '.join(names)} alone"
+    return (
+        datum,
+        f"solutions are singular at the corner that {', '.join(names)} has into the domain",
+    )
 
 
 @dataclass(frozen=True, eq=False)
