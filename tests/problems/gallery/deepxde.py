@@ -336,3 +336,12 @@ def ode_second() -> ps.Problem:
     return ps.Problem(
         y.dtt - 10 * y.dt + 9 * y - 5 * t, Eq(y(0), -1), Eq(y.dt(0), 2), domain={t: (0, 0.25)}
     )
+
+
+@case("DeepXDE Volterra_IDE", {"u": exp(-x) * cosh(x)})
+def volterra() -> ps.Problem:
+    x, s = ps.coordinates("x s")
+    u = ps.field("u", x)
+    return ps.Problem(
+        Eq(u.dx + u, ps.integral(exp(s - x) * u(s), (s, 0, x))), Eq(u(0), 1), domain={x: (0, 5)}
+    )
