@@ -13,12 +13,15 @@ from numpy.typing import NDArray
 
 from pinnsolve.errors import SolutionError
 from pinnsolve.pde.numeric import evaluate, is_expression
+from pinnsolve.pde.parts import axes_of
 
 Array = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 Evaluate = Callable[[str, Mapping[str, Array]], Array]
 
 GRID_POINTS = 40_000  # of the uniform grid, in all dimensions together
 GRID_DIMENSIONS = 4  # above it, a grid is too coarse and random points are used instead
+CLOSE = 1e-9  # in lengths of a shape: what is as close to it is in it
 PROBED = 2_000  # points of a reference at which a training in progress is measured
 
 
@@ -30,6 +33,8 @@ class Comparison:
         coordinates: name -> array; they broadcast to the shape of the values.
         expected: the reference, shape (...); nan where it says nothing.
         computed: the solution, same shape.
+
+    Both are nan outside the shape that the field lives in.
     """
 
     coordinates: Mapping[str, Array]
@@ -207,13 +212,51 @@ def _compare_field(
                 f"the points are given along {', '.join(chosen)} but not along {', '.join(missing)}"
             )
         coordinates = _points(chosen) if chosen else uniform_points(problem, arguments)
-        expected = _values_of(target, arguments, coordinates)
+        known = inside(problem, name, coordinates)
+        expected = where_known(known, coordinates, lambda at: _values_of(target, arguments, at))
     else:
         expected = np.asarray(target, dtype=float)
         coordinates = _points_of_array(name, arguments, expected, given)
+        known = inside(problem, name, coordinates)
+        if known is not None:
+            expected = np.where(known, expected, np.nan)
     shape = np.broadcast_shapes(expected.shape, *(a.shape for a in coordinates.values()))
-    computed = np.broadcast_to(values(name, coordinates), shape)
+    computed = where_known(known, coordinates, lambda at: values(name, at))
+    computed = np.broadcast_to(computed, shape)
     return Comparison(coordinates, np.broadcast_to(expected, shape), computed)
+
+
+def inside(problem: Any, name: str, coordinates: Mapping[str, Array]) -> Flags | None:
+    """Which points are in the closed shape that a field lives in; None where that is a box.
+
+    Args:
+        problem: a `pinnsolve.Problem`.
+        name: of the field.
+        coordinates: name -> array; they broadcast.
+    """
+    home = problem.homes[name]
+    spanned = () if home is None else axes_of(home, problem.coordinates)
+    names = [problem.coordinates[k].name for k in spanned]
+    if not names or not set(names) <= set(coordinates):
+        return None
+    spread = dict(zip(coordinates, np.broadcast_arrays(*coordinates.values()), strict=True))
+    points = np.stack([spread[n].ravel() for n in names], axis=1)
+    at = {symbol: spread[symbol.name].ravel() for symbol in home.symbols}
+    close = CLOSE * max(high - low for low, high in home.bounds)
+    found = home.distance(points, at or None) <= close
+    return np.reshape(found, next(iter(spread.values())).shape)
+
+
+def where_known(
+    known: Flags | None, coordinates: Mapping[str, Array], values: Callable[[dict[str, Array]], Any]
+) -> Array:
+    """Values at the points that are known, and nan at the others, where they are not asked for."""
+    if known is None:
+        return np.asarray(values(dict(coordinates)), dtype=float)
+    found = np.full(known.shape, np.nan)
+    spread = np.broadcast_arrays(*coordinates.values())
+    found[known] = values({a: x[known] for a, x in zip(coordinates, spread, strict=True)})
+    return found
 
 
 def _values_of(target: Any, arguments: tuple[str, ...], coordinates: dict[str, Array]) -> Array:

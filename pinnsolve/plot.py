@@ -16,7 +16,7 @@ from matplotlib.colors import CenteredNorm, Normalize
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from pinnsolve.comparison import Comparison, arguments_of
+from pinnsolve.comparison import Comparison, arguments_of, inside, where_known
 from pinnsolve.errors import SolutionError
 from pinnsolve.pde.numeric import evaluate
 
@@ -157,7 +157,8 @@ def _cut(solution: "Solution", name: str) -> Cut:
     field = solution[name]
     aspect = _aspect([a for a in drawn if time is None or a != time.name], intervals)
     empty = Cut(name, axes, fixed, np.empty(0), aspect, field)
-    return replace(empty, values=field(**empty.places))
+    known = inside(solution.problem, name, empty.places)
+    return replace(empty, values=where_known(known, empty.places, lambda at: field(**at)))
 
 
 def _held(fixed: Mapping[str, float]) -> str:
@@ -201,7 +202,7 @@ def _draw_field(ax: Axes, cut: Cut) -> None:
         ax.set_ylabel(cut.name)
         ax.grid(alpha=0.3)
         return
-    signed = cut.values.min() < 0 < cut.values.max()
+    signed = np.nanmin(cut.values) < 0 < np.nanmax(cut.values)
     norm = CenteredNorm() if signed else Normalize()
     _draw_map(ax, cut.axes, cut.values, SIGNED_MAP if signed else UNSIGNED_MAP, norm)
     ax.set_aspect(cut.aspect)
@@ -211,9 +212,10 @@ def _draw_map(
     ax: Axes, axes: Mapping[str, Array], values: Array, colours: str, norm: Normalize
 ) -> None:
     (horizontal, x), (vertical, y) = axes.items()
-    mesh = ax.pcolormesh(
-        x, y, values.T, cmap=colours, norm=norm, shading="gouraud", rasterized=True
-    )
+    # Shading between points would spread the holes of a domain.
+    shading = "nearest" if np.isnan(values).any() else "gouraud"
+    shown = np.ma.masked_invalid(values.T)
+    mesh = ax.pcolormesh(x, y, shown, cmap=colours, norm=norm, shading=shading, rasterized=True)
     _colour_bar(ax, mesh)
     ax.set_xlabel(horizontal)
     ax.set_ylabel(vertical)
@@ -262,7 +264,8 @@ def _error_on_cut(
     error = np.abs(comparison.computed - comparison.expected)
     axes = _grid_axes(comparison)
     if axes is None and formula is not None:
-        return cut.fixed, cut.axes, np.abs(cut.values - evaluate(formula, cut.places))
+        exact = where_known(~np.isnan(cut.values), cut.places, lambda at: evaluate(formula, at))
+        return cut.fixed, cut.axes, np.abs(cut.values - exact)
     if axes is None:
         flat = {a: np.broadcast_to(comparison.coordinates[a], error.shape) for a in cut.axes}
         return {}, {a: points.ravel() for a, points in flat.items()}, error.ravel()

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as attribute
+from functools import cached_property
 from typing import Any
 
 import sympy
@@ -19,6 +20,7 @@ from pinnsolve.pde.check_table import CheckTable
 from pinnsolve.pde.conditions import Interval
 from pinnsolve.pde.coordinates import Coordinate, Parameter
 from pinnsolve.pde.fields import Field
+from pinnsolve.pde.homes import homes_of
 from pinnsolve.pde.observations import Observations
 from pinnsolve.pde.parts import OnPart, axes_of, region_name
 from pinnsolve.pde.text import statement, text
@@ -130,6 +132,12 @@ class Problem:
         spanned = axes_of(self.shape, self.coordinates)
         others = {c: i for k, (c, i) in enumerate(self.domain) if k not in spanned}
         return {tuple(self.coordinates[k] for k in spanned): self.shape} | others
+
+    @cached_property
+    def homes(self) -> dict[str, AbstractShape | None]:
+        """The shape that each field lives in, by its name; None where that is a box."""
+        found = homes_of(self)
+        return {name: home or self.shape for name, home in found.items()}
 
     @property
     def time(self) -> Coordinate | None:
