@@ -237,7 +237,7 @@ def inside(problem: Any, name: str, coordinates: Mapping[str, Array]) -> Flags |
     home = problem.homes[name]
     spanned = () if home is None else axes_of(home, problem.coordinates)
     names = [problem.coordinates[k].name for k in spanned]
-    if not names or not set(names) <= set(coordinates):
+    if home is None or not set(names) <= set(coordinates):
         return None
     spread = dict(zip(coordinates, np.broadcast_arrays(*coordinates.values()), strict=True))
     points = np.stack([spread[n].ravel() for n in names], axis=1)

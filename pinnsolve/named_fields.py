@@ -11,6 +11,8 @@ from numpy.typing import ArrayLike
 
 from pinnsolve.comparison import Comparison, arguments_of, compare
 from pinnsolve.errors import SolutionError
+from pinnsolve.pde.integration import POINTS, integrate
+from pinnsolve.pde.parts import Region
 from pinnsolve.pde.problem import Problem
 from pinnsolve.solution_field import AbstractEvaluator, Array, SolutionField, nearest
 
@@ -100,6 +102,28 @@ class AbstractFields:
         """
         compared = self.compare(reference, **axes)
         return {name: comparison.error for name, comparison in compared.items()}
+
+    def integrate(
+        self, expression: Any, over: Region | None = None, count: int = POINTS, **at: ArrayLike
+    ) -> Any:
+        """The integral of an expression of the fields, such as a force on a body.
+
+        Args:
+            expression: of the fields as declared, their derivatives, and the coordinates; over a
+                part also of normals, as in `p * shape.normal[0]` or `u.dn`.
+            over: a part of a boundary, or a shape; by default the whole domain of space.
+            count: points of the rule. On curves and in boxes it is Gauss's, with an error near
+                round-off for smooth expressions; elsewhere points of a Sobol sequence, whose error
+                is about 1 / count.
+            at: value, or array of values, of the other coordinates, such as ``t=1.0``.
+
+        Returns:
+            A number, or an array of the shape of `at`.
+
+        Raises:
+            SolutionError: a coordinate has no value, or the expression is none of the fields.
+        """
+        return integrate(self.problem, self.evaluator.derivative, expression, over, count, at)
 
     def _values(self, name: str, at: Mapping[str, Array]) -> Array:
         arguments = arguments_of(self.problem)[name]
