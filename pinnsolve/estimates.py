@@ -10,24 +10,36 @@ which is s^2 (J'J)^-1 where all rows are observations (Seber and Wild, Nonlinear
 2.1.2), or equations hold exactly. The network is in J, so what it can absorb counts. A prior is an
 observation whose s is known: 1 in the units of its row. So is that of values which the parameters
 can fit whatever they are, if their noise is given.
+
+Whether numbers can be told from each other and from what the network absorbs is seen from the block
+V of G^-1 that belongs to them: T = V^-1 is what all residuals tell of them, T_jj of one number if
+the others are known. Scaled to a diagonal of 1, T has a small eigenvalue where a combination of
+them changes hardly any residual; of two numbers with correlation c it is 1 - |c|.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from scipy.linalg import solve_triangular
 
 from pinnsolve.devices.base import AbstractObjective, BlockPoints
 from pinnsolve.diff.parameters import Array
+from pinnsolve.errors import ProblemError
 from pinnsolve.pde.system import System
+from pinnsolve.pde.unknowns import Unknown
 from pinnsolve.pipeline import Pipeline
 from pinnsolve.weighting import alone
 
 AFFORDABLE = 4000  # parameters: their number cubed is the cost
 UNITS = {"data": " times the noise", "prior": " standard deviations"}
+CONFOUNDED = 0.01  # eigenvalue: a correlation of 0.99 of two
+ENTIRELY = 1e-9  # eigenvalue: no less is known with the digits of J
+NOTHING = 1e-10  # of the mean eigenvalue of J'J: what says nothing
+TAKES_PART = 0.3  # of an eigenvector of length 1
 RIDGE = 1e-12  # of the mean eigenvalue of J'J: less is rounding, in which no network can move
 
 
@@ -59,14 +71,43 @@ class Estimate:
         return f"{self.value:.{digits}g} +- {self.error:.2g}"
 
 
+@dataclass(frozen=True, eq=False)
+class Information:
+    """What residuals tell of the last parameters, which are the unknown numbers.
+
+    inverse: their block of (J'J)^-1, (count, count).
+    columns: their columns of it, (P, count). factor: R of J = QR, (P, P), with the ridge.
+    mean: eigenvalue of J'J.
+    """
+
+    inverse: Array
+    columns: Array
+    factor: Array
+    mean: float
+
+
+def information(objective: AbstractObjective, theta: Array, count: int) -> Information | None:
+    """Of the last `count` parameters; None where a derivative is not finite."""
+    triangle = objective.triangle(theta)[:-1, :-1]
+    if not np.isfinite(triangle).all():
+        return None
+    mean = float(np.square(triangle).sum() / len(triangle))
+    ridge = np.sqrt(RIDGE * mean)
+    stacked = np.vstack([triangle, ridge * np.eye(len(triangle))])
+    factor: Any = np.linalg.qr(stacked, mode="r")
+    units = np.eye(len(theta))[:, -count:]
+    columns = solve_triangular(factor, solve_triangular(factor, units, trans=1))
+    return Information(columns[-count:], columns, factor, mean)
+
+
 def covariance(
     bind: Callable[[Sequence[BlockPoints]], AbstractObjective],
     blocks: Sequence[BlockPoints],
     known: Mapping[int, bool],
     theta: Array,
-    count: int,
+    told: Information,
 ) -> Array | None:
-    """The covariance of the last `count` parameters, (count, count).
+    """The covariance of the unknown numbers, (count, count).
 
     Args:
         bind: the objective at points.
@@ -74,20 +115,16 @@ def covariance(
         known: numbers of the blocks of observations and priors -> whether the variance of their
             rows without scale is known to be 1.
         theta: all parameters, (P,).
-        count: of unknown numbers.
+        told: what all residuals tell.
 
     Returns:
-        None where a derivative is not finite, or observations of unknown noise are no more than the
+        None where there is neither of these, or observations of unknown noise are no more than the
         parameters that they fit.
     """
-    triangle = bind(blocks).triangle(theta)[:-1, :-1]
-    if not np.isfinite(triangle).all():
+    if not known:
         return None
-    ridge = np.sqrt(RIDGE * np.square(triangle).sum() / len(triangle))
-    factor = np.linalg.qr(np.vstack([triangle, ridge * np.eye(len(triangle))]), mode="r")
-    units = np.eye(len(theta))[:, -count:]
-    columns = solve_triangular(factor, solve_triangular(factor, units, trans=1))
-    total = np.zeros((count, count))
+    factor, columns = told.factor, told.columns
+    total = np.zeros(told.inverse.shape)
     for k, given in known.items():
         for j in range(blocks[k].scale.shape[1]):
             scale = np.zeros(blocks[k].scale.shape)
@@ -108,37 +145,133 @@ def covariance(
 
 def estimates(
     pipeline: Pipeline, blocks: Sequence[BlockPoints], theta: Array
-) -> dict[str, Estimate]:
+) -> tuple[dict[str, Estimate], tuple[ProblemError, ...]]:
     """The unknown numbers of a problem by name, with the errors that all residuals at `blocks` let
-    them have; points never trained on tell best what the equations determine."""
-    unknowns, system = pipeline.model.unknowns, pipeline.system
+    them have, and what is to be warned of; points never trained on tell best what the equations
+    determine."""
+    unknowns, system = tuple(pipeline.model.unknowns), pipeline.system
     if not unknowns:
-        return {}
+        return {}, ()
     latent = theta[-len(unknowns) :]
     values, slopes = np.transpose([u.at(float(z)) for u, z in zip(unknowns, latent, strict=True)])
-    names = [u.name for u in unknowns]
     known = {
         k: block.residuals[0].unit is not None
         for k, block in enumerate(system.blocks)
         if block.residuals[0].kind in ("data", "prior")
     }
-    found = None
-    if known and len(theta) <= AFFORDABLE:
-        found = covariance(pipeline.executable.bind, blocks, known, theta, len(unknowns))
-    if found is None:
-        return {name: Estimate(float(value)) for name, value in zip(names, values, strict=True)}
-    shared = found * np.outer(slopes, slopes)
+    told = found = None
+    if len(theta) <= AFFORDABLE:
+        told = information(pipeline.executable.bind(blocks), theta, len(unknowns))
+    if told is not None:
+        found = covariance(pipeline.executable.bind, blocks, known, theta, told)
+    shared = None if found is None else found * np.outer(slopes, slopes)
+    groups = [] if told is None else confounded(told.inverse)
+    together = {j for group in groups for j in group.members}
+    free = {j for group in groups if group.entirely for j in group.members}
+    lost = set() if told is None else undetermined(told) - together
+    made = [_estimate(j, unknowns, values, shared, j in lost | free) for j in range(len(unknowns))]
+    vague = [
+        j
+        for j, (u, e) in enumerate(zip(unknowns, made, strict=True))
+        if e.error is not None and e.error > max(abs(e.value), u.scale) and j not in together
+    ]
+    warned = [
+        _not_apart([unknowns[j] for j in g.members], g.correlation)
+        for g in groups
+        if sum(unknowns[j].prior is None for j in g.members) > 1  # what a prior is given for
+    ]
+    warned += [_not_determined(unknowns[j], made[j]) for j in vague]
+    return {u.name: e for u, e in zip(unknowns, made, strict=True)}, tuple(warned)
+
+
+def _estimate(
+    j: int, unknowns: Sequence[Unknown], values: Array, shared: Array | None, unbounded: bool
+) -> Estimate:
+    """Number j; `unbounded` where nothing is told of it, so that no error is too large."""
+    if shared is None:
+        return Estimate(float(values[j]), np.inf if unbounded else None)
     errors = np.sqrt(np.diag(shared))
     with np.errstate(invalid="ignore", divide="ignore"):
-        correlations = shared / np.outer(errors, errors)
-    return {
-        name: Estimate(
-            float(values[i]),
-            float(errors[i]),
-            {other: float(correlations[i, j]) for j, other in enumerate(names) if j != i},
-        )
-        for i, name in enumerate(names)
+        row = shared[j] / (errors[j] * errors)
+    others = {
+        u.name: float(c) for k, (u, c) in enumerate(zip(unknowns, row, strict=True)) if k != j
     }
+    return Estimate(float(values[j]), np.inf if unbounded else float(errors[j]), others)
+
+
+def undetermined(told: Information) -> set[int]:
+    """The numbers that change no residual, whatever the others are, that the network could not
+    change as well."""
+    inverse = np.linalg.inv(told.inverse)
+    return set(map(int, np.flatnonzero(np.diag(inverse) < NOTHING * told.mean)))
+
+
+@dataclass(frozen=True)
+class Confounded:
+    """Numbers of which a combination changes hardly any residual.
+
+    members: which. correlation: of two. entirely: whether it changes none, so that their errors
+    have no bound.
+    """
+
+    members: tuple[int, ...]
+    correlation: float | None
+    entirely: bool
+
+
+def confounded(inverse: Array) -> list[Confounded]:
+    """The groups of such numbers, from the block of (J'J)^-1 of all.
+
+    >>> confounded(np.array([[1.0, -0.999], [-0.999, 1.0]]))
+    [Confounded(members=(0, 1), correlation=-0.999, entirely=False)]
+    >>> confounded(np.array([[1.0, 0.9], [0.9, 1.0]]))
+    []
+    """
+    told = np.linalg.inv(inverse)
+    size = np.sqrt(np.abs(np.diag(told)))
+    values, vectors = np.linalg.eigh(told / np.outer(size, size))
+    groups: list[tuple[set[int], float]] = []
+    for value, vector in zip(values, vectors.T, strict=True):
+        members = set(map(int, np.flatnonzero(np.abs(vector) > TAKES_PART)))
+        if value > CONFOUNDED or len(members) < 2:
+            continue
+        # Several combinations of the same numbers are one statement about all of them.
+        joined = [group for group in groups if group[0] & members]
+        groups = [group for group in groups if group not in joined]
+        groups.append(
+            (members.union(*(g for g, _ in joined)), min(value, *(v for _, v in joined), 1.0))
+        )
+    return [_described(tuple(sorted(members)), value, inverse) for members, value in groups]
+
+
+def _described(members: tuple[int, ...], value: float, inverse: Array) -> Confounded:
+    i, j = members[:2]
+    correlation = float(inverse[i, j] / np.sqrt(inverse[i, i] * inverse[j, j]))
+    return Confounded(members, correlation if len(members) == 2 else None, bool(value < ENTIRELY))
+
+
+def _not_apart(unknowns: Sequence[Unknown], correlation: float | None) -> ProblemError:
+    names = [u.name for u in unknowns]
+    told = "" if correlation is None else f": their correlation is {correlation:.4f}"
+    return ProblemError(
+        "PS-W070",
+        f"{', '.join(names[:-1])} and {names[-1]} are not separately identifiable{told}",
+        ", ".join(map(str, unknowns)),
+        "observe something that they change in different ways, give one of them a value or a "
+        "prior, or ask for the combination that the equations contain",
+    )
+
+
+def _not_determined(unknown: Unknown, found: Estimate) -> ProblemError:
+    why = "no residual depends on it that the fields could not fit without it"
+    if found.error is not None and np.isfinite(found.error):
+        why = f"its standard error {found.error:.2g} is larger than itself"
+    return ProblemError(
+        "PS-W071",
+        f"{unknown} is not determined: {why}",
+        f"{unknown} = {found}",
+        "observe something that depends on it, or give it a value or a prior",
+    )
 
 
 def misfit(system: System, rms: Mapping[str, float]) -> str:

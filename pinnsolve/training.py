@@ -7,6 +7,7 @@ parameters with the smallest held-out loss seen so far are returned, with the re
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from hashlib import blake2b
@@ -20,6 +21,7 @@ from pinnsolve.comparison import Probe
 from pinnsolve.devices.base import AbstractObjective, split_rows
 from pinnsolve.diagnosis import Evidence, diagnose, tangent
 from pinnsolve.diff.parameters import Array
+from pinnsolve.errors import ProblemWarning
 from pinnsolve.estimates import estimates, misfit
 from pinnsolve.field_evaluator import FieldEvaluator
 from pinnsolve.history import History, Record
@@ -318,7 +320,9 @@ class Training:
         with self.pipeline.executable.session():
             findings = diagnose(self._evidence(run))
             blocks = self.held_out_sample.blocks
-            parameters = estimates(self.pipeline, blocks, run.best.theta)
+            parameters, doubts = estimates(self.pipeline, blocks, run.best.theta)
+        for doubt in doubts:
+            warnings.warn(str(doubt), ProblemWarning, stacklevel=2)
         held_out = {
             name: float(np.sqrt(loss / weight))
             for name, loss, weight in zip(self.names, kept.losses, self.start, strict=True)
@@ -351,6 +355,7 @@ class Training:
                 "soft": "; ".join(f"{name} ({why})" for name, why in self.pipeline.soft.items()),
                 "weights": self._weights_text(run.weighting),
                 "misfit": misfit(system, held_out),
+                "identifiability": "; ".join(doubt.message for doubt in doubts),
                 "chosen": "; ".join([self.choice.reason, *turns(run.history)]),
             },
         )
