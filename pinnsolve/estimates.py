@@ -176,7 +176,7 @@ def estimates(
         if e.error is not None and e.error > max(abs(e.value), u.scale) and j not in together
     ]
     warned = [
-        _not_apart([unknowns[j] for j in g.members], g.correlation)
+        not_apart([unknowns[j].name for j in g.members], g.correlation)
         for g in groups
         if sum(unknowns[j].prior is None for j in g.members) > 1  # what a prior is given for
     ]
@@ -250,13 +250,13 @@ def _described(members: tuple[int, ...], value: float, inverse: Array) -> Confou
     return Confounded(members, correlation if len(members) == 2 else None, bool(value < ENTIRELY))
 
 
-def _not_apart(unknowns: Sequence[Unknown], correlation: float | None) -> ProblemError:
-    names = [u.name for u in unknowns]
+def not_apart(names: Sequence[str], correlation: float | None) -> ProblemError:
+    """That these numbers are confounded, as a warning."""
     told = "" if correlation is None else f": their correlation is {correlation:.4f}"
     return ProblemError(
         "PS-W070",
         f"{', '.join(names[:-1])} and {names[-1]} are not separately identifiable{told}",
-        ", ".join(map(str, unknowns)),
+        ", ".join(names),
         "observe something that they change in different ways, give one of them a value or a "
         "prior, or ask for the combination that the equations contain",
     )

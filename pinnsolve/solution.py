@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 from pinnsolve.diagnosis import Finding
 from pinnsolve.errors import FileError
 from pinnsolve.estimates import Estimate
+from pinnsolve.fitting import fit
 from pinnsolve.history import History, Record
 from pinnsolve.named_fields import AbstractFields
+from pinnsolve.pde.observations import Observations
 from pinnsolve.pde.tree import problem_arrays, problem_from_data, problem_to_data
 from pinnsolve.pde.unknowns import PREFIX
 from pinnsolve.piecewise import Piecewise
@@ -107,6 +109,30 @@ class Solution(AbstractFields):
         It says how well the equations hold; it is not the error of the solution.
         """
         return dict(self.held_out)
+
+    def fit(
+        self, *observed: Observations, guess: Mapping[Any, float] | None = None
+    ) -> dict[str, Estimate]:
+        """The parameters of the problem that observations tell, without more training.
+
+        Args:
+            observed: what `observations` or `read_observations` returned, of fields of the problem
+                or expressions of them; a parameter that is among their places is taken from there.
+            guess: parameter -> where to look first; by default the whole range is looked at.
+
+        Returns:
+            Name of each parameter -> its estimate, with the standard error and the correlations
+            that the observations let it have. The error of the solution itself is not in them.
+
+        Raises:
+            SolutionError: no parameter is to be found, too few observations, or no observations.
+            ProblemError: observations outside the domain, or without places along a coordinate.
+
+        Warns:
+            ProblemWarning: a parameter is not determined, ended at an end of its range, or cannot
+                be told from another.
+        """
+        return fit(self.problem, self.evaluator, observed, guess or {})
 
     def report(self) -> str:
         """A plain-text summary: what was trained, how long, why it ended, how well it holds, and

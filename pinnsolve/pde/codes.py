@@ -43,6 +43,7 @@ CODES: dict[str, str] = {
     "PS-E073": "a prior without a noise to weigh it against",
     "PS-E074": "nothing determines a field without an equation",
     "PS-W070": "unknown numbers that are not separately identifiable",
+    "PS-W072": "a parameter that is fitted ended at an end of its range",
     "PS-W071": "an unknown number that nothing determines, as the solution shows",
     "PS-W001": "two conditions disagree where their places meet",
     "PS-W002": "a condition is of the order of the equations, or higher",

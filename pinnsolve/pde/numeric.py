@@ -3,7 +3,8 @@
 Invariant: expressions are evaluated as trees that already exist; no text is ever parsed.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,7 @@ def evaluate(expression: Any, coordinates: Mapping[str, NDArray[Any]]) -> NDArra
             f"the expression {expression} contains {', '.join(unknown)}, which has no value here; "
             f"use only {', '.join(coordinates)}"
         )
-    function = sympy.lambdify(symbols, summed(expression), cse=True)
+    function = _function(tuple(symbols), expression)
     with np.errstate(all="ignore"):  # what it finds is said below, once and by name
         values = np.asarray(function(*(coordinates[str(s)] for s in symbols)))
     if np.iscomplexobj(values):
@@ -54,6 +55,12 @@ def evaluate(expression: Any, coordinates: Mapping[str, NDArray[Any]]) -> NDArra
         raise SolutionError(f"the expression {expression} has no finite value at {count} points")
     shape = np.broadcast_shapes(*(np.shape(array) for array in coordinates.values()))
     return np.broadcast_to(values.astype(np.float64), shape)
+
+
+@lru_cache(maxsize=256)
+def _function(symbols: tuple[sympy.Symbol, ...], expression: sympy.Expr) -> Callable[..., Any]:
+    """Of the symbols in order; kept, for it takes longer to make than to evaluate."""
+    return sympy.lambdify(symbols, summed(expression), cse=True)
 
 
 def largest(expression: sympy.Expr, places: Mapping[str, NDArray[Any]]) -> float:
