@@ -185,10 +185,7 @@ def _lost(known: "_Values") -> tuple[Surface, str] | None:
         return None
     datum = known.owner[lost[0]]
     names = sorted({known.shape.pieces[i].name for i in lost if known.owner[i] == datum})
-    return (
-        datum,
-        f"solutions are singular at the corner that {', '.join(names)} has into the domain",
-    )
+    return datum, f"solutions are singular where {', '.join(names)} has a corner into the domain"
 
 
 @dataclass(frozen=True, eq=False)
