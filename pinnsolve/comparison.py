@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pinnsolve.errors import SolutionError
+from pinnsolve.pde.coordinates import is_log
 from pinnsolve.pde.numeric import evaluate, is_expression
 from pinnsolve.pde.parts import axes_of
 
@@ -152,9 +153,11 @@ def compare(
     arguments = arguments_of(problem)
     _check_names(axes, {name for names in arguments.values() for name in names}, "coordinate")
     if _has_grid(reference):
-        axes, reference = reference.axes, reference.values  # type: ignore[attr-defined]
-        order = tuple(axes)
-        arguments = dict.fromkeys(arguments, order)
+        grid, reference = reference.axes, reference.values  # type: ignore[attr-defined]
+        # Parameters may be given besides: a reference is for one value of each.
+        numbers = tuple(name for name in axes if name not in grid)
+        arguments = dict.fromkeys(arguments, (*grid, *numbers))
+        axes = {**axes, **grid}
     targets = _targets(problem, reference)
     _check_names(targets, arguments, "field")
     return {
@@ -205,13 +208,7 @@ def _compare_field(
 ) -> Comparison:
     given = {argument: np.asarray(axes[argument], float) for argument in axes}
     if is_expression(target) or callable(target) or np.ndim(target) == 0:
-        chosen = {argument: given[argument] for argument in arguments if argument in given}
-        missing = [argument for argument in arguments if argument not in given]
-        if chosen and missing:
-            raise SolutionError(
-                f"the points are given along {', '.join(chosen)} but not along {', '.join(missing)}"
-            )
-        coordinates = _points(chosen) if chosen else uniform_points(problem, arguments)
+        coordinates = _chosen_points(problem, arguments, given)
         known = inside(problem, name, coordinates)
         expected = where_known(known, coordinates, lambda at: _values_of(target, arguments, at))
     else:
@@ -259,6 +256,26 @@ def where_known(
     return found
 
 
+def _chosen_points(
+    problem: Any, arguments: tuple[str, ...], given: Mapping[str, Array]
+) -> dict[str, Array]:
+    """The points given; a uniform grid of the coordinates where there are none, at all values of
+    parameters that are given."""
+    chosen = {argument: given[argument] for argument in arguments if argument in given}
+    missing = tuple(argument for argument in arguments if argument not in given)
+    if not missing:
+        return _points(chosen)
+    if chosen.keys() - {number.name for number in problem.parameters}:
+        raise SolutionError(
+            f"the points are given along {', '.join(chosen)} but not along {', '.join(missing)}"
+        )
+    points = uniform_points(problem, missing)
+    values = _points({name: np.atleast_1d(array) for name, array in chosen.items()})
+    return {name: array.reshape(-1, 1) for name, array in points.items()} | {
+        name: array.reshape(1, -1) for name, array in values.items()
+    }
+
+
 def _values_of(target: Any, arguments: tuple[str, ...], coordinates: dict[str, Array]) -> Array:
     if is_expression(target):
         return evaluate(target, coordinates)
@@ -268,9 +285,12 @@ def _values_of(target: Any, arguments: tuple[str, ...], coordinates: dict[str, A
 
 
 def _points(given: Mapping[str, Array]) -> dict[str, Array]:
-    """The grid of one-dimensional axes; arrays of other shapes are points already."""
-    if len(given) > 1 and all(axis.ndim == 1 for axis in given.values()):
-        return dict(zip(given, np.meshgrid(*given.values(), indexing="ij"), strict=True))
+    """The grid of one-dimensional axes; numbers are the same for all points, and arrays of other
+    shapes are points already."""
+    axes = {name: axis for name, axis in given.items() if axis.ndim}
+    if len(axes) > 1 and all(axis.ndim == 1 for axis in axes.values()):
+        grid = np.meshgrid(*axes.values(), indexing="ij")
+        return {**given, **dict(zip(axes, grid, strict=True))}
     return dict(given)
 
 
@@ -284,13 +304,14 @@ def _points_of_array(
             f"values of {name} on a grid need the points along {', '.join(missing)}; "
             f"write error(values, {hint})"
         )
-    used = {argument: axes[argument] for argument in arguments}
+    numbers = {a: axes[a] for a in arguments if axes[a].ndim == 0}  # the same for all values
+    used = {argument: axes[argument] for argument in arguments if argument not in numbers}
     grid = tuple(axis.size for axis in used.values())
     if all(axis.ndim == 1 for axis in used.values()) and expected.shape == grid:
-        return _points(used)
+        return _points(used) | numbers
     try:
         if np.broadcast_shapes(*(axis.shape for axis in used.values())) == expected.shape:
-            return used
+            return used | numbers
     except ValueError:
         pass  # neither a grid nor points: said below
     transposed = expected.shape == grid[::-1]
@@ -311,4 +332,6 @@ def uniform_points(
         rng = np.random.default_rng(20_240_229)
         return {a: rng.uniform(*intervals[a], size=count) for a in arguments}
     each = max(2, round(count ** (1 / len(arguments))))
-    return _points({a: np.linspace(intervals[a][0], intervals[a][1], each) for a in arguments})
+    ratios = {c.name for c, _ in problem.domain if is_log(c)}
+    spaced = {a: np.geomspace if a in ratios else np.linspace for a in arguments}
+    return _points({a: spaced[a](intervals[a][0], intervals[a][1], each) for a in arguments})

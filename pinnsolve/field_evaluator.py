@@ -47,6 +47,25 @@ class FieldEvaluator:
             [np.broadcast_to(v[:, 0], len(c)) for v, c in zip(values, chunks, strict=True)]
         )
 
+    def at(self, fixed: Mapping[int, float], dimension: int) -> FieldEvaluator:
+        """The fields where some of the coordinates are fixed, by position, as functions of the
+        others; `dimension` is the number of all coordinates."""
+        free = [axis for axis in range(dimension) if axis not in fixed]
+        points = ops.input_points("site0", len(free))
+        like = ops.ones(points)
+        columns = [
+            ops.constant(float(fixed[axis])) * like
+            if axis in fixed
+            else ops.column(points, free.index(axis))
+            for axis in range(dimension)
+        ]
+        place = {ops.input_points("site0", dimension): ops.concatenate(columns)}
+        graphs = {
+            fields: substitute({"value": node}, place)["value"]
+            for fields, node in self.graphs.items()
+        }
+        return FieldEvaluator(graphs, self.layout, self.theta)
+
     def node(self, field: str, orders: tuple[int, ...], columns: Sequence[Operand]) -> Node:
         """The same as a node ``(n, 1)``, its parameters constant, from nodes of the coordinates of
         which one at least is at points."""

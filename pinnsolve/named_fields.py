@@ -4,13 +4,14 @@ Invariant: values come from the evaluator alone, at the places asked for; nothin
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
 from pinnsolve.comparison import Comparison, arguments_of, compare
 from pinnsolve.errors import SolutionError
+from pinnsolve.pde.coordinates import Parameter
 from pinnsolve.pde.integration import POINTS, integrate
 from pinnsolve.pde.parts import Region
 from pinnsolve.pde.problem import Problem
@@ -75,6 +76,40 @@ class AbstractFields:
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self.fields]
 
+    def at(self, **values: float) -> Self:
+        """The same at values of parameters, which then are no arguments any more.
+
+        Raises:
+            SolutionError: the problem has no such parameter, or the value is outside its range.
+        """
+        fixed = {number: float(values[number.name]) for number in self._parameters(values)}
+        order = self.problem.coordinates.index
+        axes = {order(number): value for number, value in fixed.items()}
+        evaluator = self.evaluator.at(axes, len(self.coordinates))
+        problem = self.problem.at({**fixed, **self._estimates()})
+        return replace(self, problem=problem, evaluator=evaluator)
+
+    def _estimates(self) -> dict[Any, float]:
+        """The values of the unknown numbers of the problem."""
+        return {}
+
+    def _parameters(self, values: Mapping[str, float]) -> list[Parameter]:
+        known = {number.name: number for number in self.problem.parameters}
+        for name, value in values.items():
+            if name not in known:
+                raise SolutionError(
+                    f"the problem has no parameter {name!r}"
+                    + (f"; it has {', '.join(known)}" if known else "")
+                    + nearest(name, known)
+                )
+            low, high = known[name].low, known[name].high
+            if not low <= value <= high:
+                raise SolutionError(
+                    f"{name} = {value:g} is outside {low:g} <= {name} <= {high:g}, which the "
+                    "solution is for"
+                )
+        return [known[name] for name in values]
+
     @property
     def fields(self) -> tuple[str, ...]:
         """Names of the fields."""
@@ -127,7 +162,7 @@ class AbstractFields:
 
     def _values(self, name: str, at: Mapping[str, Array]) -> Array:
         arguments = arguments_of(self.problem)[name]
-        return self[name](**{a: at[a] for a in arguments})
+        return self[name](**{a: at[a] for a in arguments if a in at})
 
     def _fields_text(self) -> str:
         return ", ".join(f"{n}({', '.join(a)})" for n, a in arguments_of(self.problem).items())

@@ -45,6 +45,12 @@ class Piecewise:
             values[times > self.ends[-1]] = np.nan
         return values
 
+    def at(self, fixed: Mapping[int, float], dimension: int) -> Piecewise:
+        """The fields where some coordinates are fixed, by position, but not the time."""
+        pieces = tuple(piece.at(fixed, dimension) for piece in self.pieces)
+        axis = self.axis - sum(place < self.axis for place in fixed)
+        return Piecewise(axis, self.ends, pieces, self.whole)
+
     def to_data(self) -> tuple[dict[str, Any], Arrays]:
         """A header that JSON can hold, and the parameters by number of the window and name."""
         headers, arrays = zip(*(piece.to_data() for piece in self.pieces), strict=True)

@@ -4,7 +4,7 @@ Invariant: nothing global is touched. Figures are made without pyplot, so that d
 a display and leaves no figure open, unless `show` asks for a window.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -147,15 +147,18 @@ def _cut(solution: "Solution", name: str) -> Cut:
     arguments = arguments_of(solution.problem)[name]
     intervals = {c.name: interval for c, interval in solution.problem.domain}
     time = solution.problem.time
-    drawn = _drawn(arguments, time)
+    numbers = {number.name: number.middle for number in solution.problem.parameters}
+    drawn = _drawn(arguments, time, numbers)
+    middle = {a: sum(interval) / 2 for a, interval in intervals.items()} | numbers
     fixed = {
-        a: intervals[a][1] if time is not None and a == time.name else sum(intervals[a]) / 2
+        a: intervals[a][1] if time is not None and a == time.name else middle[a]
         for a in arguments
         if a not in drawn
     }
     axes = {a: np.linspace(*intervals[a], RESOLUTION) for a in drawn}
     field = solution[name]
-    aspect = _aspect([a for a in drawn if time is None or a != time.name], intervals)
+    space = [a for a in drawn if (time is None or a != time.name) and a not in numbers]
+    aspect = _aspect(space, intervals)
     empty = Cut(name, axes, fixed, np.empty(0), aspect, field)
     known = inside(solution.problem, name, empty.places)
     return replace(empty, values=where_known(known, empty.places, lambda at: field(**at)))
@@ -175,14 +178,17 @@ def _held(fixed: Mapping[str, float]) -> str:
     return ", ".join(groups)
 
 
-def _drawn(names: tuple[str, ...], time: Any) -> list[str]:
+def _drawn(names: tuple[str, ...], time: Any, numbers: Collection[str]) -> list[str]:
     """The one or two coordinates to draw, horizontal first.
 
-    As papers have it: time to the right and space upwards, or the first two of space.
+    As papers have it: time to the right and space upwards, or the first two of space. A parameter,
+    one of `numbers`, only beside a single coordinate.
     """
     times = [name for name in names if time is not None and name == time.name]
-    space = [name for name in names if name not in times]
-    return (times + space)[:2] if len(space) < 2 else space[:2]
+    space = [name for name in names if name not in times and name not in numbers]
+    if len(space) > 1:
+        return space[:2]
+    return [*times, *space, *(name for name in names if name in numbers)][:2]
 
 
 def _aspect(
@@ -353,7 +359,8 @@ def _draw_convergence(ax: Axes, solution: "Solution") -> None:
 
 def _draw_points(ax: Axes, solution: "Solution") -> None:
     coordinates = solution.coordinates
-    drawn = _drawn(coordinates, solution.problem.time)
+    numbers = [number.name for number in solution.problem.parameters]
+    drawn = _drawn(coordinates, solution.problem.time, numbers)
     ax.set_title("training points" + (", projected" if len(drawn) < len(coordinates) else ""))
     for index, (label, points) in enumerate(solution.points.items()):
         kept = points[:: max(1, -(-len(points) // SCATTERED))]

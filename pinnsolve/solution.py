@@ -5,9 +5,9 @@ as the one that was saved, to the last bit.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import astuple, dataclass, field
+from dataclasses import astuple, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from numpy.typing import NDArray
 
@@ -90,6 +90,31 @@ class Solution(AbstractFields):
         """
         trained = self.evaluator.to_data()[1]
         return {name: w for name, w in trained.items() if not name.startswith(PREFIX)}
+
+    def at(self, **values: float) -> Self:
+        """The solution at values of parameters, which then are no arguments any more: of the
+        problem with these numbers in their place, and the estimates in place of unknown numbers.
+
+        Its history and residuals are those of the whole range.
+
+        Raises:
+            SolutionError: the problem has no such parameter, or the value is outside its range.
+
+        >>> import pinnsolve as ps
+        >>> x = ps.coordinates("x")[0]
+        >>> u, k = ps.field("u", x), ps.parameter("k", 0.5, 2)
+        >>> decay = ps.Problem(u.dx + k * u, u(0) - 1, domain={x: (0, 1)})
+        >>> network = ps.MLP(2, 1, width=8, depth=1)
+        >>> fast = decay.solve(network=network, steps=60, progress=False).at(k=2)
+        >>> abs(float(fast.u(1.0)) - 0.13533528) < 1e-3
+        True
+        """
+        view = super().at(**values)
+        kept = [axis for axis, name in enumerate(self.coordinates) if name not in values]
+        return replace(view, points={label: p[:, kept] for label, p in self.points.items()})
+
+    def _estimates(self) -> dict[Any, float]:
+        return {number: self.parameters[number.name].value for number in self.problem.unknowns}
 
     @property
     def kept(self) -> Record | None:

@@ -33,6 +33,11 @@ class Statistic:
         """Of one derivative of one field, over the members: ``(n,)``."""
         return self.function([m.derivative(field, orders, points) for m in self.members], axis=0)
 
+    def at(self, fixed: Mapping[int, float], dimension: int) -> Statistic:
+        """The same where some coordinates are fixed, by position."""
+        members = tuple(member.at(fixed, dimension) for member in self.members)
+        return Statistic(members, self.function)
+
     def to_data(self) -> tuple[dict[str, Any], Arrays]:
         """A statistic is not saved; its ensemble is."""
         raise FileError("save the ensemble, whose members this is a statistic of")

@@ -34,6 +34,11 @@ class AbstractEvaluator(Protocol):
         """
         ...
 
+    def at(self, fixed: Mapping[int, float], dimension: int) -> "AbstractEvaluator":
+        """The same where some of the `dimension` coordinates are fixed, by position: a function of
+        the others."""
+        ...
+
     def to_data(self) -> tuple[dict[str, Any], Arrays]:
         """A header that JSON can hold, and named arrays."""
         ...

@@ -1,5 +1,6 @@
 """A solution made without training: sums of plane waves, whose derivatives are known by hand."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,7 @@ from sympy import Eq, cos, pi, sin
 
 from pinnsolve.history import History, Record
 from pinnsolve.pde.boundary import on_boundary
-from pinnsolve.pde.coordinates import coordinates
+from pinnsolve.pde.coordinates import coordinates, parameter
 from pinnsolve.pde.fields import field
 from pinnsolve.pde.problem import Problem
 from pinnsolve.solution import Solution
@@ -36,6 +37,15 @@ class Waves:
         # Every derivative turns the phase by a quarter and multiplies by the wave number.
         factor = amplitude * np.prod(wave ** np.array(orders), axis=1)
         return np.sin(points @ wave.T + phase + sum(orders) * np.pi / 2) @ factor
+
+    def at(self, fixed: Mapping[int, float], dimension: int) -> "Waves":
+        axes, values = list(fixed), np.array(list(fixed.values()))
+        terms = []
+        for rows in self.terms:
+            amplitude, phase, wave = rows[:, :1], rows[:, 1], rows[:, 2:]
+            moved = phase + wave[:, axes] @ values
+            terms.append(np.hstack([amplitude, moved[:, None], np.delete(wave, axes, axis=1)]))
+        return Waves(self.fields, tuple(terms))
 
     def to_data(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         arrays = {f"terms/{name}": t for name, t in zip(self.fields, self.terms, strict=True)}
@@ -154,3 +164,19 @@ def cube(error: float = 0.0) -> Solution:
     waves = Waves(("u",), (np.array([[1 + error, 0.0, *[1.0] * 7]]),))
     names = ("6*u.dt = ...", "u(x, 0)", "u on the boundary")
     return solved(problem, waves, names, {names[0]: np.random.default_rng(0).uniform(size=(9, 7))})
+
+
+def shifted(error: float = 0.0) -> Solution:
+    """A travelling wave for every phase, sin(x - t + p), off by a relative `error`."""
+    x, t = coordinates("x t")
+    u, p = field("u", x, t), parameter("p", 1, 4, scale="log")
+    problem = Problem(
+        Eq(u.dt, -u.dx),
+        Eq(u(x, 0), sin(x + p)),
+        Eq(u(0, t), sin(p - t)),
+        domain={x: (0, 2), t: (0, 3)},
+        exact={u: sin(x - t + p)},
+    )
+    waves = Waves(("u",), (np.array([[1 + error, 0.0, 1.0, -1.0, 1.0]]),))
+    places = np.random.default_rng(0).uniform([0, 0, 1], [2, 3, 4], size=(50, 3))
+    return solved(problem, waves, ("u.dt = -u.dx",), {"u.dt = -u.dx": places})

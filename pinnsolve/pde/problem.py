@@ -127,10 +127,11 @@ class Problem:
     @property
     def places(self) -> dict[Any, Any]:
         """The domain as the argument `domain` takes it, time last."""
+        given = {c: i for c, i in self.domain if not isinstance(c, Parameter)}
         if self.shape is None:
-            return dict(self.domain)
+            return given
         spanned = axes_of(self.shape, self.coordinates)
-        others = {c: i for k, (c, i) in enumerate(self.domain) if k not in spanned}
+        others = {c: i for k, (c, i) in enumerate(given.items()) if k not in spanned}
         return {tuple(self.coordinates[k] for k in spanned): self.shape} | others
 
     @cached_property
@@ -149,6 +150,33 @@ class Problem:
         where. They ran when it was made, which raised where one refused; docs/errors.md explains
         the codes."""
         return self.checks
+
+    def at(self, values: Mapping[Any, Any]) -> "Problem":
+        """The problem with numbers in place of parameters, and of unknown numbers, if it has any:
+        no observations are left then.
+
+        Args:
+            values: parameter or unknown number -> its value.
+
+        Raises:
+            ProblemError: what is left cannot be solved, such as an equation that is 0 = 0 then.
+
+        >>> import pinnsolve as ps
+        >>> x = ps.coordinates("x")[0]
+        >>> u, k = ps.field("u", x), ps.parameter("k", 0.5, 2)
+        >>> print(Problem(u.dx + k * u, u(0) - 1, domain={x: (0, 1)}).at({k: 2}))
+        2*u + u.dx = 0
+        u(0) - 1 = 0
+        0 <= x <= 1
+        """
+        numbers = {symbol: exact_number(value) for symbol, value in values.items()}
+        exact = self.exact and {name: e.xreplace(numbers) for name, e in self.exact.items()}
+        domain = {key: _at(value, numbers) for key, value in self.places.items()}
+        with warnings.catch_warnings():  # those were given for the whole range
+            warnings.simplefilter("ignore", ProblemWarning)
+            return Problem(
+                *(e.xreplace(numbers) for e in self.equations), domain=domain, exact=exact
+            )
 
     def solve(self, **options: Any) -> Any:
         """Solve the problem; see `pinnsolve.solve.solve` for the options. Returns a `Solution`."""
@@ -212,6 +240,19 @@ class Problem:
             if k not in spanned
         ]
         return r"$\displaystyle \begin{array}{l}" + r" \\ ".join(rows) + r"\end{array}$"
+
+
+def _at(place: Any, numbers: Mapping[Any, Any]) -> Any:
+    """An interval as it is; a shape with numbers in place of its parameters."""
+    if isinstance(place, AbstractShape) and place.symbols & numbers.keys():
+        return place.at({s: numbers[s] for s in place.symbols if s in numbers})
+    return place
+
+
+def exact_number(value: Any) -> sympy.Expr:
+    """A whole number as such, another one as a float."""
+    number = float(value)
+    return sympy.Integer(int(number)) if number.is_integer() else sympy.Float(number)
 
 
 def _flatten(items: Any) -> Iterable[Any]:
