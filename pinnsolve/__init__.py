@@ -74,6 +74,7 @@ from pinnsolve.pde.operators import at, divergence, gradient, laplace, pin
 from pinnsolve.pde.parts import on
 from pinnsolve.pde.problem import Problem
 from pinnsolve.pde.readers import read_observations
+from pinnsolve.pde.tabulated import tabulated
 from pinnsolve.pde.unknowns import unknown
 from pinnsolve.points import Points
 from pinnsolve.solution import Solution
@@ -187,5 +188,6 @@ __all__ = [
     "pin",
     "read_observations",
     "solve",
+    "tabulated",
     "unknown",
 ]

@@ -28,7 +28,7 @@ from pinnsolve.history import History, Record
 from pinnsolve.optim.base import AbstractOptimizer, Look
 from pinnsolve.optim.solvers import Cholesky
 from pinnsolve.pde.known import Known
-from pinnsolve.pde.tree import shapes_to_data
+from pinnsolve.pde.tree import problem_tables, shapes_to_data
 from pinnsolve.pipeline import Pipeline
 from pinnsolve.points import Collocation, Sample
 from pinnsolve.policy import Choice
@@ -302,6 +302,7 @@ class Training:
             "points": repr(self.collocation.settings),
             "weights": repr(self.weights),
             "start": "drawn" if self.first is None else _digest(self.first),
+            "tables": sorted(_digest(*t.axes, t.values) for t in problem_tables(problem).values()),
             "known": sorted(_digest(fields.theta) for fields in self._known()),
         }
 

@@ -15,7 +15,7 @@ from sympy.core.function import AppliedUndef
 
 from pinnsolve.errors import ProblemError
 from pinnsolve.geometry import Normal, Part
-from pinnsolve.pde import agreement, coverage, determined, domains, terms, wellposed
+from pinnsolve.pde import agreement, coverage, determined, domains, functions, terms, wellposed
 from pinnsolve.pde.boundary import OnBoundary
 from pinnsolve.pde.check_table import CheckTable, Outcome, Row
 from pinnsolve.pde.claims import check_claim
@@ -423,6 +423,13 @@ def _places(stated: Stated) -> Outcome:
     return Outcome(f"{count} condition{'s' * (count != 1)}", "ok" if count else "-")
 
 
+def _functions(stated: Stated) -> Outcome:
+    functions.check_tables(stated.problem.equations)
+    for condition in (*stated.conditions, *stated.data):
+        functions.check_functions(condition.residual, condition.source, stated.problem.domain)
+    return Outcome()
+
+
 def _integrals(stated: Stated) -> Outcome:
     for condition in stated.conditions:
         terms.check_integrals(condition, stated.problem.domain)
@@ -524,6 +531,7 @@ CHECKS: tuple[tuple[str, str, Callable[[Stated], Outcome]], ...] = (
     ("PS-E006 PS-E014", "every coordinate has an interval", _domain),
     ("PS-E004", "every symbol is known", _symbols),
     ("PS-E005 PS-E015", "conditions lie in the domain", _places),
+    ("PS-E052 PS-E053 PS-E054", "every function has values", _functions),
     ("PS-E050 PS-E051", "integrals stay in the domain", _integrals),
     ("PS-E022", "observations lie in the domain", _observed),
     ("PS-E012 PS-E013 PS-E023", "no statement repeats or contradicts others", _repeated),

@@ -1,16 +1,22 @@
 """Numbers that are known at each point of a block, computed from where the points are.
 
 A column is a symbol of a residual that is neither a coordinate nor a jet: the component of a
-normal, or a measured value. Invariant: a column depends on the place alone, so that points that
-were drawn anew, or read from a file, need nothing else.
+normal, a measured value, or a function of coordinates that no graph has, such as a table.
+
+Invariant: a column depends on the place alone, so that points that were drawn anew, or read from a
+file, need nothing else.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pinnsolve.geometry import Normal, Part
+from pinnsolve.pde.coordinates import Coordinate
+from pinnsolve.pde.functions import Column
+from pinnsolve.pde.numeric import evaluate
 from pinnsolve.pde.parts import axes_of
 from pinnsolve.pde.system import Block, System
 
@@ -30,10 +36,27 @@ def column_values(block: Block, system: System, sites: Sequence[Array]) -> Array
     """
     if not block.columns:
         return None
-    if block.given is not None:
+    if block.given is not None and block.columns == block.given.columns:
         return block.given.data
-    normals = _normals(block, system, sites[0])
-    return np.column_stack([normals[:, c.axis] for c in block.columns if isinstance(c, Normal)])
+    known: dict[Any, Array] = {}
+    if block.given is not None:
+        known |= dict(zip(block.given.columns, block.given.data.T, strict=True))
+    if any(isinstance(c, Normal) for c in block.columns):
+        normals = _normals(block, system, sites[0])
+        known |= {c: normals[:, c.axis] for c in block.columns if isinstance(c, Normal)}
+    known |= {c: _function(c, block, system, sites) for c in block.columns if isinstance(c, Column)}
+    return np.column_stack([known[c] for c in block.columns])
+
+
+def _function(column: Column, block: Block, system: System, sites: Sequence[Array]) -> Array:
+    """A function of the coordinates, each from the first site where it is free."""
+    places: dict[str, Array] = {}
+    for site, points in reversed(list(zip(block.sites, sites, strict=True))):
+        for k, coordinate in enumerate(system.coordinates):
+            if isinstance(site[k], Coordinate):
+                places[coordinate.name] = points[:, k]
+    count = len(sites[0])
+    return np.broadcast_to(evaluate(column.expression, places), (count,))
 
 
 def _normals(block: Block, system: System, points: Array) -> Array:

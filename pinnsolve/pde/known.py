@@ -44,8 +44,13 @@ class Known(sympy.Function):
 
     def fdiff(self, argindex: int = 1) -> Any:
         """The derivative along an argument, counted from 1."""
-        orders = [order + (k == argindex - 1) for k, order in enumerate(type(self).orders)]
-        return _member(type(self), tuple(orders))(*self.args)
+        return type(self).along(argindex - 1)(*self.args)
+
+    @classmethod
+    def along(cls, axis: int) -> Any:
+        """The derivative along a coordinate, as a function."""
+        orders = tuple(order + (k == axis) for k, order in enumerate(cls.orders))
+        return _member(cls, orders)
 
     def _eval_evalf(self, prec: int) -> Any:
         if not all(argument.is_number for argument in self.args):

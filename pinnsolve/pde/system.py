@@ -17,6 +17,7 @@ from pinnsolve.geometry import AbstractShape, Normal, Part
 from pinnsolve.pde.boundary import OnBoundary
 from pinnsolve.pde.conditions import Condition, Interval, classify, classify_observed
 from pinnsolve.pde.coordinates import Coordinate, is_log
+from pinnsolve.pde.functions import Column, with_columns
 from pinnsolve.pde.jets import Jet, Site
 from pinnsolve.pde.observations import Observations
 from pinnsolve.pde.parts import OnPart, Region, region_name
@@ -190,7 +191,7 @@ def normalize(problem: Problem) -> System:
     parts = [classify(e, problem.coordinates, problem.intervals) for e in problem.equations]
     places: dict[Any, list[Residual]] = {}
     for label, part in sorted(_labelled(parts), key=lambda item: item[1].kind != "equation"):
-        residual = Residual(label, part.source, part.residual, part.kind)
+        residual = Residual(label, part.source, with_columns(part.residual), part.kind)
         places.setdefault(part.part, []).append(residual)
     free = {part.part: part.free for part in parts}
     blocks = tuple(
@@ -227,20 +228,29 @@ def _observed(problem: Problem) -> tuple[Block, ...]:
         parts = classify_observed(given, problem.coordinates, problem.intervals)
         residuals = tuple(
             Residual(
-                names.pop(0), label, part.residual, "data", None if given.noise is None else unit
+                names.pop(0),
+                label,
+                with_columns(part.residual),
+                "data",
+                None if given.noise is None else unit,
             )
             for label, part in zip(given.labels, parts, strict=True)
         )
         site = tuple(c if c in given.coordinates else None for c in problem.coordinates)
-        blocks.append(Block((), (site,), residuals, given=given, columns=given.columns))
+        blocks.append(
+            Block(
+                (), (site,), residuals, given=given, columns=(*given.columns, *_columns(residuals))
+            )
+        )
     return tuple(blocks)
 
 
 def _columns(residuals: Sequence[Residual]) -> tuple[sympy.Symbol, ...]:
     """The symbols of residuals that stand for numbers known at each point."""
-    found: set[Normal] = set()
+    found: set[Any] = set()
     for residual in residuals:
-        found |= {a for a in residual.expression.free_symbols if isinstance(a, Normal)}
+        symbols = residual.expression.free_symbols
+        found |= {a for a in symbols if isinstance(a, Normal | Column)}
     return tuple(sorted(found, key=str))
 
 

@@ -23,10 +23,12 @@ from pinnsolve.pde.boundary import OnBoundary
 from pinnsolve.pde.coordinates import Coordinate, Parameter
 from pinnsolve.pde.fields import Field, FieldDerivative, NormalDerivative, field
 from pinnsolve.pde.integrals import Nodes
+from pinnsolve.pde.known import Known
 from pinnsolve.pde.observations import Observations
 from pinnsolve.pde.parts import OnPart, Where
 from pinnsolve.pde.problem import Problem
 from pinnsolve.pde.shape_tree import shape_from_data, shape_to_data
+from pinnsolve.pde.tabulated import Table, tables
 from pinnsolve.pde.unknowns import Unknown
 
 FORMAT = 3
@@ -88,6 +90,9 @@ def to_data(node: Any) -> list[Any]:
         pairs: Any = node.args[1:]
         counts = [[to_data(variable), int(count)] for variable, count in pairs]
         return ["Derivative", to_data(node.args[0]), counts]
+    if isinstance(node, Known) and isinstance(type(node).source, Table):
+        made = type(node)
+        return ["Table", made.field, list(made.orders), *map(to_data, node.args)]
     if isinstance(node, sympy.Integral):
         triples: Any = node.limits
         limits = [[v.name, *map(to_data, ends)] for v, *ends in triples]
@@ -141,6 +146,7 @@ def problem_to_data(problem: Problem) -> dict[str, Any]:
         "fields": [[f.name, *(c.name for c in f.coordinates)] for f in problem.fields],
         "positive": [f.name for f in problem.fields if f.exponential],
         "unknowns": [[unknown.name, *unknown.settings] for unknown in problem.unknowns],
+        "tables": [[t.name, len(t.axes), t.order] for t in problem_tables(problem).values()],
         "equations": [to_data(e) for e in problem.equations],
         "observations": [
             {
@@ -161,12 +167,24 @@ def shapes_to_data(problem: Problem) -> list[Any]:
 
 
 def problem_arrays(problem: Problem) -> dict[str, Array]:
-    """What is observed, by name: arrays for a file, beside `problem_to_data`."""
-    return {
+    """What is observed or tabulated, by name: arrays for a file, beside `problem_to_data`."""
+    observed = {
         f"{k}/{name}": array
         for k, given in enumerate(problem.observations)
         for name, array in (("points", given.points), ("data", given.data))
     }
+    return observed | {
+        f"table {table.name}/{k}": array
+        for table in problem_tables(problem).values()
+        for k, array in enumerate((table.values, *table.axes))
+    }
+
+
+def problem_tables(problem: Problem) -> dict[str, Table]:
+    """The tabulated functions of a problem by name."""
+    stated = [*problem.equations, *(problem.exact or {}).values()]
+    stated += [e for given in problem.observations for e in given.expressions]
+    return {table.name: table for e in stated for table in tables(e).values()}
 
 
 def problem_from_data(
@@ -199,6 +217,9 @@ def problem_from_data(
     except (KeyError, TypeError, ValueError) as error:
         raise FileError(f"damaged problem in the file: {error}") from error
     names = {thing.name: thing for thing in (*domain, *parameters, *fields, *unknowns)}
+    for name, count, order in data.get("tables", ()):
+        values, *axes = (arrays[f"table {name}/{k}"] for k in range(count + 1))
+        names[f"table {name}"] = Table(name, axes, values, order)
     if shape is not None:
         made = shape_from_data(shape, lambda e: from_data(e, names))
         space = tuple(c for c in domain if c.is_space)[: made.dimension]
@@ -235,6 +256,20 @@ def _symbol(kind: str, name: Any, names: Names) -> Any:
     return sympy.Symbol(str(name)) if kind == "Symbol" else names[name]
 
 
+def _table(rest: Sequence[Any], names: Names) -> Any:
+    table, orders = names[f"table {rest[0]}"], tuple(map(int, rest[1]))
+    return table.function(orders)(*(_rebuild(a, names) for a in rest[2:]))
+
+
+def _integral(rest: Sequence[Any], names: Names) -> Any:
+    # A variable that is no coordinate of the problem is known in its integral only.
+    variables = [names.get(name) or Coordinate(name) for name, *_ in rest[1]]
+    inside = {**names, **{v.name: v for v in variables}}
+    limits = [[_rebuild(end, inside) for end in ends] for _, *ends in rest[1]]
+    limits = [(v, *ends) for v, ends in zip(variables, limits, strict=True)]
+    return sympy.Integral(_rebuild(rest[0], inside), *limits)
+
+
 def _rebuild(data: Sequence[Any], names: Names) -> Any:
     kind, *rest = data
     if kind == "Integer":
@@ -255,13 +290,8 @@ def _rebuild(data: Sequence[Any], names: Names) -> Any:
         target = _rebuild(rest[0], names)
         make = FieldDerivative if isinstance(target, Field) else sympy.Derivative
         return make(target, *((_rebuild(v, names), int(n)) for v, n in rest[1]))
-    if kind == "Integral":
-        # A variable that is no coordinate of the problem is known in its integral only.
-        variables = [names.get(name) or Coordinate(name) for name, *_ in rest[1]]
-        inside = {**names, **{v.name: v for v in variables}}
-        limits = [[_rebuild(end, inside) for end in ends] for _, *ends in rest[1]]
-        limits = [(v, *ends) for v, ends in zip(variables, limits, strict=True)]
-        return sympy.Integral(_rebuild(rest[0], inside), *limits)
+    if kind in ("Table", "Integral"):
+        return (_table if kind == "Table" else _integral)(rest, names)
     if kind in _CONSTANTS:
         return _CONSTANTS[kind]
     if kind not in _NODES:
