@@ -68,6 +68,15 @@ class Table:
         """The first and last place of each axis."""
         return tuple((float(axis[0]), float(axis[-1])) for axis in self.axes)
 
+    def node(self, field: str, orders: tuple[int, ...], columns: Sequence[Any]) -> Any:
+        """No graph has a table: its values are columns of what is known at each point."""
+        raise ProblemError(
+            "PS-E052",
+            f"the table {self.name} is taken where its values are not known beforehand",
+            self.name,
+            "take it at coordinates alone",
+        )
+
     @cached_property
     def _spline(self) -> Any:
         from scipy.interpolate import NdBSpline, make_interp_spline  # slow to import

@@ -216,7 +216,9 @@ def problem_from_data(
         observed = list(enumerate(data["observations"]))
     except (KeyError, TypeError, ValueError) as error:
         raise FileError(f"damaged problem in the file: {error}") from error
-    names = {thing.name: thing for thing in (*domain, *parameters, *fields, *unknowns)}
+    names: dict[str, Any] = {
+        thing.name: thing for thing in (*domain, *parameters, *fields, *unknowns)
+    }
     for name, count, order in data.get("tables", ()):
         values, *axes = (arrays[f"table {name}/{k}"] for k in range(count + 1))
         names[f"table {name}"] = Table(name, axes, values, order)
