@@ -231,7 +231,7 @@ def cells_of(system: System, network: Network, periodic: bool = True) -> dict[Gr
             )
         cells[group] = cell
     taken = {name for group in cells for name in group}
-    for group in system.groups.values():
+    for group in system.groups:
         rest = tuple(name for name in group if name not in taken)
         if rest:
             cells[rest] = default_network(system, rest, periodic)
@@ -266,7 +266,7 @@ def _approximator(
     is frozen is constant."""
     inputs = system.inputs(group[0])
     scaled = [is_log(system.coordinates[axis]) for axis in inputs]
-    ends = np.array([system.intervals[axis] for axis in inputs])
+    ends = np.array([system.ranges(group)[axis] for axis in inputs])
     ends[scaled] = np.log(ends[scaled])
     centre, factor = ends.mean(axis=1).tolist(), (2 / np.diff(ends)[:, 0]).tolist()
 

@@ -18,9 +18,10 @@ from pinnsolve.pde.boundary import OnBoundary
 from pinnsolve.pde.conditions import Condition, Interval, classify, classify_observed
 from pinnsolve.pde.coordinates import Coordinate, is_log
 from pinnsolve.pde.functions import Column, with_columns
+from pinnsolve.pde.homes import homes_of
 from pinnsolve.pde.jets import Jet, Site
 from pinnsolve.pde.observations import Observations
-from pinnsolve.pde.parts import OnPart, Region, region_name
+from pinnsolve.pde.parts import OnPart, Region, axes_of, region_name
 from pinnsolve.pde.problem import Problem
 from pinnsolve.pde.text import text
 from pinnsolve.pde.unknowns import Unknown
@@ -100,6 +101,7 @@ class System:
         shape: that of the domain in its first space coordinates; None for a box, all of whose
             points are in the domain.
         positive: the fields that are positive by construction.
+        homes: the fields that live in a part of the domain only, and the shape that it is.
     """
 
     coordinates: tuple[Coordinate, ...]
@@ -111,6 +113,7 @@ class System:
     exact: tuple[Block, ...] = ()
     shape: AbstractShape | None = None
     positive: tuple[str, ...] = ()
+    homes: tuple[tuple[str, AbstractShape], ...] = ()
 
     @property
     def dimension(self) -> int:
@@ -118,12 +121,27 @@ class System:
         return len(self.coordinates)
 
     @property
-    def groups(self) -> dict[tuple[int, ...], tuple[str, ...]]:
-        """The fields that depend on the same coordinates, by the positions of these."""
-        found: dict[tuple[int, ...], tuple[str, ...]] = {}
+    def groups(self) -> tuple[tuple[str, ...], ...]:
+        """The fields, those together that depend on the same coordinates and live in one place."""
+        found: dict[Any, tuple[str, ...]] = {}
         for field, axes in zip(self.fields, self.arguments, strict=True):
-            found[axes] = (*found.get(axes, ()), field)
-        return found
+            key = (axes, self.home(field))
+            found[key] = (*found.get(key, ()), field)
+        return tuple(found.values())
+
+    def home(self, field: str) -> AbstractShape | None:
+        """The shape that a field lives in; None for the whole domain."""
+        return dict(self.homes).get(field)
+
+    def ranges(self, fields: Sequence[str]) -> tuple[Interval, ...]:
+        """The least interval along each coordinate that is known to hold where fields live."""
+        homes = [home for field in fields if (home := self.home(field)) is not None]
+        found = list(self.intervals)
+        if len(homes) == len(fields):
+            for place, axis in enumerate(axes_of(homes[0], self.coordinates)):
+                lows, highs = zip(*(home.bounds[place] for home in homes), strict=True)
+                found[axis] = (min(lows), max(highs))
+        return tuple(found)
 
     def inputs(self, field: str) -> tuple[int, ...]:
         """The positions of the coordinates that a field depends on."""
@@ -210,6 +228,7 @@ def normalize(problem: Problem) -> System:
         problem.unknowns,
         shape=problem.shape,
         positive=tuple(f.name for f in problem.fields if f.exponential),
+        homes=tuple((name, home) for name, home in homes_of(problem).items() if home is not None),
     )
 
 
