@@ -36,17 +36,19 @@ Solution = sympy.Expr | Callable[..., Node] | AbstractNumbers
 
 @dataclass(frozen=True)
 class Defect:
-    """How far off an equation is at its points, and how large its largest term is there."""
+    """How far off an equation is at its points, and how large its largest term is there; `floor` is
+    1, or the largest term of all equations where that is smaller."""
 
     name: str
     kind: str
     largest: float
     size: float
+    floor: float
 
     @property
     def relative(self) -> float:
-        """The defect over the largest term, or over 1 where that is smaller."""
-        return self.largest / max(1.0, self.size)
+        """The defect over the largest term; a term of 0 counts as the floor."""
+        return self.largest / max(self.floor, self.size)
 
 
 def substitute(
@@ -78,8 +80,9 @@ def substitute(
             alone = tuple(replace(residual, expression=part) for part in parts)
             terms = evaluated(system, replace(block, residuals=alone), solution, values, places)
             size = max(float(np.abs(s).max()) for s in terms)
-            found.append(Defect(residual.name, residual.kind, float(np.abs(value).max()), size))
-    return tuple(found)
+            found.append((residual.name, residual.kind, float(np.abs(value).max()), size))
+    floor = min(1.0, max(size for *_, size in found))
+    return tuple(Defect(*each, floor) for each in found)
 
 
 def _by_graph(

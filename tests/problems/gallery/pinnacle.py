@@ -341,3 +341,53 @@ def heat_inverse() -> ps.Problem:
         *ps.on_boundary(Eq(a, coefficient)),
         domain={x: (-1, 1), y: (-1, 1), t: (0, 1)},
     )
+
+
+@case("PINNacle Poisson2d-MS", {"u": WAVE}, "manufactured")
+def poisson_many_scales() -> ps.Problem:
+    x, y = ps.coordinates("x y")
+    u = ps.field("u", x, y)
+    rng = np.random.default_rng(0)
+    ends = np.linspace(-10, 10, 21)
+    a = ps.tabulated("a", {x: ends, y: ends}, rng.uniform(0.1, 10, (21, 21)))
+    f = ps.tabulated("f", {x: ends, y: ends}, rng.uniform(-1, 1, (21, 21)))
+    plate = ps.Rectangle((-10, -10), (10, 10))
+    return ps.Problem(
+        *ps.equations.Poisson(u, source=f, coefficient=a),
+        ps.on(plate.boundary, u.dn + u),
+        domain=plate,
+    )
+
+
+@case("PINNacle Heat2d-VC", {"u": MOVING}, "manufactured")
+def heat_varying() -> ps.Problem:
+    x, y, t = ps.coordinates("x y t")
+    u = ps.field("u", x, y, t)
+    grid = np.linspace(0, 1, 33)
+    values = np.exp(np.sin(5 * grid)[:, None] * np.cos(4 * grid))
+    a = ps.tabulated("a", {x: grid, y: grid}, values)
+    f = 200 * sin(pi * x) * sin(5 * pi * y) * sin(pi * t)
+    return ps.Problem(
+        *ps.equations.Heat(u, diffusivity=a, source=f),
+        u(x, y, 0),
+        *ps.on_boundary(u),
+        domain={x: (0, 1), y: (0, 1), t: (0, 5)},
+    )
+
+
+@case("PINNacle Wave2d-CG", {"u": MOVING}, "manufactured")
+def wave_varying() -> ps.Problem:
+    x, y, t = ps.coordinates("x y t")
+    u = ps.field("u", x, y, t)
+    grid = np.linspace(-1, 1, 33)
+    values = np.exp(np.sin(5 * grid)[:, None] * np.cos(4 * grid))
+    c = ps.tabulated("c", {x: grid, y: grid}, values)
+    box = ps.Rectangle((-1, -1), (1, 1))
+    pulse = exp(-((x + 0.5) ** 2 + y**2) / (2 * 0.1**2))
+    return ps.Problem(
+        ps.laplace(u) - u.dtt / c,
+        Eq(u(x, y, 0), pulse),
+        u.dt(x, y, 0),
+        ps.on(box.boundary, u.dn),
+        domain={(x, y): box, t: (0, 5)},
+    )
