@@ -17,6 +17,7 @@ from pinnsolve.optim.base import AbstractOptimizer
 from pinnsolve.pde.ansatz import Ansatz
 from pinnsolve.pde.known_parts import known_parts
 from pinnsolve.pde.problem import Problem
+from pinnsolve.pde.system import is_linear
 from pinnsolve.pipeline import Network, compile_problem
 from pinnsolve.points import Collocation, Points
 from pinnsolve.policy import choose
@@ -134,6 +135,7 @@ def solve(
         optimizer=optimizer,
         points=points,
         equations=sum(len(b.residuals) for b in pipeline.system.blocks if b.dimension == dimension),
+        smooth=is_linear(pipeline.system) and pipeline.system.fills_box,
     )
     training = Training(
         pipeline,

@@ -14,6 +14,19 @@ def test_small_networks_begin_with_a_row_for_each_parameter() -> None:
     assert choice.points == ps.Points()
 
 
+def test_linear_equations_in_the_plane_have_gauss_points() -> None:
+    choice = choose(parameters=881, dimension=2, threads=1, seconds=60.0, smooth=True)
+    assert choice.points == ps.Points(draw=ps.Gauss())
+    assert choice.reason.endswith("Gauss points, as the equations are linear")
+    assert choose(881, 3, 1, 60.0, smooth=True).points == ps.Points(first=0.4)
+    x, t = ps.coordinates("x t")
+    u = ps.field("u", x, t)
+    conditions = [u(x, 0), u(0, t) - t, u(1, t)]
+    for equation, chosen in ((u.dt - u.dxx, "Gauss"), (u.dt + u * u.dx - u.dxx, "rows")):
+        problem = ps.Problem(equation, *conditions, domain={x: (0, 1), t: (0, 1)})
+        assert chosen in problem.solve(steps=1, progress=False).details["chosen"]
+
+
 def test_in_space_and_time_fewer_rows_do_to_begin_with() -> None:
     assert choose(parameters=881, dimension=3, threads=1, seconds=60.0).points.first == 0.4
 

@@ -167,7 +167,7 @@ def test_arguments_that_make_no_sense(arguments: dict, message: str) -> None:
     [
         (ps.MLP(3, 1), "a Dense layer of 3 inputs was given 2 columns"),
         (ps.MLP(2, 2), "the network gives values of shape .n, 2., but stands for 1 field"),
-        ({"v": ps.MLP(2, 1)}, "networks are given for v but the problem's fields are u"),
+        ({"v": ps.MLP(2, 1)}, "a network is given for v, but the problem's fields are u"),
     ],
 )
 def test_networks_that_do_not_fit(network, message: str) -> None:

@@ -165,6 +165,12 @@ class System:
         return any(r.kind == "initial" for block in blocks for r in block.residuals)
 
     @property
+    def fills_box(self) -> bool:
+        """Whether the equations hold in all of the box that the intervals make."""
+        filling = [b for b in self.blocks if b.dimension == self.dimension]
+        return self.shape is None and all(b.where is None for b in filling)
+
+    @property
     def scaling(self) -> str:
         """How each coordinate is mapped to [-1, 1], one line each."""
         return "\n".join(
