@@ -242,3 +242,59 @@ def test_a_jump_between_the_ends_may_be_unknown() -> None:
     jump = ps.unknown("jump", 0.5)
     problem = ps.Problem(y.dt - 3, Eq(y(0), 1), Eq(y(2), y(0) + jump), domain={t: (0, 2)})
     assert problem.solve(steps=60, **QUIET).parameters["jump"].value == pytest.approx(6, rel=1e-5)
+
+
+# --- slow: the scatter of repetitions ---------------------------------------------------------
+
+REPETITIONS = 50
+
+
+@pytest.mark.slow
+def test_errors_and_correlations_are_those_of_fifty_repetitions() -> None:
+    """Each time the same problem with other noise. The standard deviation of n normal values is
+    uncertain by 1/sqrt(2 n), the arctanh of their correlation by 1/sqrt(n - 3)."""
+    rng, n = np.random.default_rng(3), REPETITIONS
+    runs = [
+        decay(CLEAN + 0.05 * rng.standard_normal(len(TIMES)), 0.05)
+        .solve(steps=25, **QUIET)
+        .parameters
+        for _ in range(n)
+    ]
+    for name, true in (("a", 2.0), ("k", 0.7)):
+        values = np.array([run[name].value for run in runs])
+        errors = np.array([run[name].error for run in runs], float)
+        assert values.std(ddof=1) == pytest.approx(errors.mean(), rel=3 / np.sqrt(2 * n))
+        assert abs(values.mean() - true) < 3 * errors.mean() / np.sqrt(n)
+        assert np.abs(values - true)[errors > 0].max() < 4 * errors.max()
+    told = np.mean([run["a"].correlations["k"] for run in runs])
+    seen = np.corrcoef([[run[name].value for run in runs] for name in ("a", "k")])[0, 1]
+    assert abs(np.arctanh(told) - np.arctanh(seen)) < 3 / np.sqrt(n - 3)
+
+
+@pytest.mark.slow
+def test_errors_are_those_of_fifty_repetitions_where_unknowns_are_in_conditions() -> None:
+    """Diffusivity, and the values at the start and at one side, of heat that flows through a rod:
+    u = left (1 - x) + size sin(pi x) exp(-nu pi^2 t)."""
+    x, t = ps.coordinates("x t")
+    u = ps.field("u", x, t)
+    nu, size, left = (ps.unknown(name, 0.5) for name in ("nu", "size", "left"))
+    rng, n = np.random.default_rng(4), REPETITIONS
+    xs, ts = rng.uniform(0, 1, (2, 60))
+    clean = 0.3 * (1 - xs) + np.sin(np.pi * xs) * np.exp(-0.1 * np.pi**2 * ts)
+    truth, runs = {"nu": 0.1, "size": 1.0, "left": 0.3}, []
+    for _ in range(n):
+        values = clean + 0.02 * rng.standard_normal(len(xs))
+        rod = ps.Problem(
+            Eq(u.dt, nu * u.dxx),
+            Eq(u(x, 0), left * (1 - x) + size * sin(pi * x)),
+            *(Eq(u(0, t), left), u(1, t)),
+            ps.observations({u: values}, at={x: xs, t: ts}, noise=0.02),
+            domain={x: (0, 1), t: (0, 1)},
+        )
+        network = ps.MLP(2, 1, width=8, depth=2)
+        runs.append(rod.solve(network=network, steps=30, progress=False).parameters)
+    for name, true in truth.items():
+        values = np.array([run[name].value for run in runs])
+        errors = np.array([run[name].error for run in runs], float)
+        assert values.std(ddof=1) == pytest.approx(errors.mean(), rel=3 / np.sqrt(2 * n))
+        assert abs(values.mean() - true) < 3 * errors.mean() / np.sqrt(n)
