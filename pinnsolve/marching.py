@@ -21,6 +21,7 @@ from pinnsolve.field_evaluator import FieldEvaluator
 from pinnsolve.history import History, Record
 from pinnsolve.pde.known import known
 from pinnsolve.pde.problem import Problem
+from pinnsolve.pde.scaling import scaling_of
 from pinnsolve.pde.system import labels
 from pinnsolve.pde.windows import Window, Windows
 from pinnsolve.piecewise import Piecewise
@@ -58,6 +59,7 @@ def march(
         PinnsolveError: the problem cannot be cut.
     """
     windows = Windows(problem, count)
+    scaling = options["scaling"] or scaling_of(problem)
     if options["reference"] is not None:
         Probe.of(problem, options["reference"])  # wrong ones are refused before training
     parts: list[Part] = []
@@ -66,6 +68,7 @@ def march(
             before = parts[-1].solution if parts else None
             window = windows.window(number, before and _fields(before))
             chosen = _options(options, windows, number, window, parts)
+            chosen |= {"scaling": scaling.to(window.problem)}  # one size for all windows
             solution = solve(window.problem, **chosen)
             jump = _jump(windows, number, before, solution) if before else 0.0
             parts.append(Part(window, solution, jump))

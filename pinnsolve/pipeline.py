@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,7 @@ from pinnsolve.pde.numeric import largest
 from pinnsolve.pde.periodicity import periodic_axes
 from pinnsolve.pde.problem import Problem
 from pinnsolve.pde.sampling import sample, site_points
+from pinnsolve.pde.scaling import Scaling, scaling_of, sized
 from pinnsolve.pde.system import Block, Jet, Residual, System, is_linear, normalize
 from pinnsolve.pde.unknowns import LATENT, PREFIX, Unknown
 
@@ -66,6 +68,7 @@ class Pipeline:
     """All artefacts of the line, for looking at and for training.
 
     soft: name of each condition in the loss -> why it does not hold by construction.
+    sizes: of fields and residuals, in words, where they are scaled by them.
     """
 
     problem: Problem
@@ -75,6 +78,7 @@ class Pipeline:
     blocks: tuple[ResidualBlock, ...]
     executable: AbstractExecutable
     soft: Reasons
+    sizes: str = ""
 
     @property
     def exact(self) -> tuple[str, ...]:
@@ -116,17 +120,22 @@ def compile_problem(
     exact: str = "auto",
     weighed: Collection[str] = (),
     base: Sequence[Ansatz] = (),
+    scaling: Scaling | None = None,
 ) -> Pipeline:
-    """Everything up to the executable; arguments as for `approximate`.
+    """Everything up to the executable; arguments as for `approximate`. With a scaling, that of the
+    problem by default, networks stand for fields over their sizes.
 
     Raises:
         ProblemError: with exact = "require", for a condition that cannot hold by construction.
     """
-    system, model, soft = approximate(normalize(problem), network, exact, weighed, base)
+    scaling = scaling_of(problem) if scaling is None else scaling
+    system = scaling.of(normalize(problem))
+    sizes = scaling.fields if scaling.applied and not base else {}
+    system, model, soft = approximate(system, network, exact, weighed, base, sizes)
     plans = plan(system, model)
     blocks = build(system, plans, model)
     executable = device.compile(blocks, model.layout)
-    return Pipeline(problem, system, model, plans, blocks, executable, soft)
+    return Pipeline(problem, system, model, plans, blocks, executable, soft, scaling.text)
 
 
 def approximate(
@@ -135,15 +144,17 @@ def approximate(
     exact: str,
     weighed: Collection[str] = (),
     base: Sequence[Ansatz] = (),
+    sizes: Mapping[str, float] = MappingProxyType({}),
 ) -> tuple[System, Model, Reasons]:
     """Networks for the fields; the system without the conditions that they fulfil by construction;
     and, for every other condition, why they do not. With exact = "auto" those that have a weight of
-    their own are trained with it. `base` is what networks correct, if they do."""
+    their own are trained with it. `base` is what networks correct, if they do, and `sizes` what
+    they are multiplied by: field -> number."""
     if exact not in EXACT:
         raise PinnsolveError(f"there is no exact={exact!r}; choose {', '.join(map(repr, EXACT))}")
     if exact == "never":
         network = cells_of(system, network, periodic=False)
-        model = represent(system, network, upon(base, ()))
+        model = represent(system, network, sized(with_positive(system, upon(base, ())), sizes))
         return system, model, {r.name: 'exact="never"' for r in system.conditions}
     barred: Reasons = dict.fromkeys(weighed, "it has a weight") if exact == "auto" else {}
     barred |= {
@@ -153,7 +164,7 @@ def approximate(
     }
     while True:
         forms, soft = impose(system, barred)
-        model = represent(system, network, upon(base, forms))
+        model = represent(system, network, sized(with_positive(system, upon(base, forms)), sizes))
         rest, broken = leave_out_exact(system, model)
         if not broken:
             break
@@ -399,5 +410,5 @@ def _holding(block: Block, system: System, model: Model) -> list[Residual]:
         for residual, value, size in zip(
             block.residuals, evaluate(residuals, leaves), sizes, strict=True
         )
-        if np.abs(value).max() < ROUNDING * (1 + size)
+        if np.abs(value).max() < ROUNDING * (residual.size + size)
     ]

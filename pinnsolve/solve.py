@@ -17,6 +17,7 @@ from pinnsolve.optim.base import AbstractOptimizer
 from pinnsolve.pde.ansatz import Ansatz
 from pinnsolve.pde.known_parts import known_parts
 from pinnsolve.pde.problem import Problem
+from pinnsolve.pde.scaling import Scaling
 from pinnsolve.pde.system import is_linear
 from pinnsolve.pipeline import Network, compile_problem
 from pinnsolve.points import Collocation, Points
@@ -51,6 +52,7 @@ def solve(
     around: Mapping[Any, Any] | None = None,
     windows: int | None = None,
     exact: str = "auto",
+    scaling: Scaling | None = None,
 ) -> Solution:
     """Train networks until they solve the problem.
 
@@ -92,6 +94,10 @@ def solve(
             can, unless they have a weight in `weights`, see docs/training.md; "never" trains all of
             them, "require" refuses a problem with one that cannot hold so.
 
+        scaling: sizes of fields and equations, by default `problem.nondimensionalize()`: networks
+            stand for fields over their sizes and rows of the loss are residuals over theirs, where
+            some of them are far from 1. The report shows them.
+
     Training also stops when the held-out residual has not fallen for half of the time (and 30 s).
 
     Raises:
@@ -122,7 +128,7 @@ def solve(
         network, base = corrected(problem, correct, network, exact)
     strategy = weights if isinstance(weights, AbstractWeights) else FixedWeights(weights or {})
     target = pick_device(device, precision, threads)
-    pipeline = compile_problem(problem, network, target, exact, strategy.start, base)
+    pipeline = compile_problem(problem, network, target, exact, strategy.start, base, scaling)
     size = pipeline.model.layout.size
     strategy.check(pipeline.system)
     dimension = pipeline.system.dimension

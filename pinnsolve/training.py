@@ -304,6 +304,7 @@ class Training:
             "start": "drawn" if self.first is None else _digest(self.first),
             "tables": sorted(_digest(*t.axes, t.values) for t in problem_tables(problem).values()),
             "known": sorted(_digest(fields.theta) for fields in self._known()),
+            "sizes": self.pipeline.sizes,
         }
 
     def _known(self) -> set[FieldEvaluator]:
@@ -350,6 +351,7 @@ class Training:
             findings=findings,
             details={
                 "scaling": system.scaling.replace("\n", "; "),
+                "sizes": self.pipeline.sizes,
                 "channels": self.pipeline.channels,
                 "ansatz": "; ".join(map(str, model.forms)),
                 "exact": "; ".join(self.pipeline.exact),
@@ -386,8 +388,9 @@ class Training:
 
     def _weights_text(self, weighting: Weighting) -> str:
         kind = "auto" if self.weights == FixedWeights() else type(self.weights).__name__
-        factors = zip(self.names, weighting.factors, strict=True)
-        return f"{kind}: " + ", ".join(f"{name} {factor:.3g}" for name, factor in factors)
+        factors = [f * r.size**2 for f, r in zip(weighting.factors, self.residuals, strict=True)]
+        named = zip(self.names, factors, strict=True)
+        return f"{kind}: " + ", ".join(f"{name} {factor:.3g}" for name, factor in named)
 
 
 def _digest(*arrays: Array) -> str:

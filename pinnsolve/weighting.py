@@ -177,8 +177,10 @@ class AbstractWeights(ABC):
             )
 
     def first(self, system: System) -> Array:
-        """The factors before any update, (K,)."""
-        return np.array([self.start.get(r.name, default_weight(r)) for r in system.residuals])
+        """The factors before any update, (K,): of residuals over their sizes."""
+        return np.array(
+            [self.start.get(r.name, default_weight(r)) / r.size**2 for r in system.residuals]
+        )
 
     @abstractmethod
     def updated(self, weighting: Weighting, view: View) -> Weighting:

@@ -24,6 +24,7 @@ CODES: dict[str, str] = {
     "PS-E022": "observations that cannot be used",
     "PS-E023": "an equation follows from others",
     "PS-E024": "the exact solution does not satisfy the problem",
+    "PS-E026": "a problem that is not written in dimensionless form",
     "PS-E030": "a condition is on something that is no part of the domain",
     "PS-E031": "a set of points is empty",
     "PS-E032": "a shape and its coordinates do not match",
@@ -42,7 +43,6 @@ CODES: dict[str, str] = {
     "PS-E060": "a ready-made equation does not fit its fields",
     "PS-E061": "a manufactured solution does not name what the problem has",
     "PS-E072": "what is known of a field cannot be a part of it",
-    "PS-E080": "a boundary has no smooth distance",
     "PS-E073": "a prior without a noise to weigh it against",
     "PS-E074": "nothing determines a field without an equation",
     "PS-W070": "unknown numbers that are not separately identifiable",
@@ -51,5 +51,6 @@ CODES: dict[str, str] = {
     "PS-W001": "two conditions disagree where their places meet",
     "PS-W002": "a condition is of the order of the equations, or higher",
     "PS-W003": "more conditions than the equations take along a coordinate",
+    "PS-W004": "sizes of fields or equations are far from 1",
     "PS-W005": "the exact solution satisfies the problem only nearly",
 }

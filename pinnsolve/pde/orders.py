@@ -53,7 +53,7 @@ def surplus(
         if (
             not order
             or given <= order
-            or not _takes_both(interior, axis, order, coordinate.is_time)
+            or not _counts(interior, mine, axis, coordinate.is_time, order)
         ):
             continue
         doubled = _doubled(mine, axis, ends)
@@ -77,8 +77,12 @@ def _across(conditions: Sequence[Condition], axis: int) -> list[Condition]:
     return [c for c in conditions if c.kind in ("initial", "boundary") and c.fixes(axis)]
 
 
-def _takes_both(interior: Sequence[Condition], axis: int, order: int, is_time: bool) -> bool:
+def _counts(
+    interior: Sequence[Condition], mine: Sequence[Condition], axis: int, is_time: bool, order: int
+) -> bool:
     """Of order 1 a nonlinear or variable speed may enter on both sides; a constant one does not."""
+    if order == 1 and any(c.sides for c in mine):
+        return False  # said of all sides at once, where some of them may take it
     if order > 1 or is_time:
         return True
     slopes = [c.residual.diff(j) for c in interior for j in c.jets if j.orders[axis] == 1]

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as attribute
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sympy
 
@@ -16,7 +16,7 @@ from pinnsolve.errors import ProblemError, ProblemWarning
 from pinnsolve.geometry import AbstractShape
 from pinnsolve.pde import check, domains, manufactured
 from pinnsolve.pde.boundary import OnBoundary
-from pinnsolve.pde.check_table import CheckTable
+from pinnsolve.pde.check_table import CheckTable, Row
 from pinnsolve.pde.conditions import Interval
 from pinnsolve.pde.coordinates import Coordinate, Parameter
 from pinnsolve.pde.fields import Field
@@ -25,6 +25,9 @@ from pinnsolve.pde.observations import Observations
 from pinnsolve.pde.parts import OnPart, axes_of, region_name
 from pinnsolve.pde.text import statement, text
 from pinnsolve.pde.unknowns import Unknown
+
+if TYPE_CHECKING:
+    from pinnsolve.pde.scaling import Scaling
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -148,8 +151,18 @@ class Problem:
     def check(self) -> CheckTable:
         """The checks that the problem has passed, a row each: code, what is asked for, verdict, and
         where. They ran when it was made, which raised where one refused; docs/errors.md explains
-        the codes."""
-        return self.checks
+        the codes. The last row is about sizes, which `nondimensionalize` shows."""
+        scaling = self.nondimensionalize()
+        where = f"{scaling.text}; solve() divides by them" if scaling.applied else ""
+        row = Row("PS-W004", "sizes are moderate", "note" if scaling.applied else "ok", where)
+        return CheckTable((*self.checks, row))
+
+    def nondimensionalize(self) -> "Scaling":
+        """The sizes of coordinates, fields and equations, which `print` shows and `solve` applies
+        where some are far from 1; its `scaled()` is the problem in dimensionless form."""
+        from pinnsolve.pde.scaling import scaling_of  # which reads problems in normal form
+
+        return scaling_of(self)
 
     def at(self, values: Mapping[Any, Any]) -> "Problem":
         """The problem with numbers in place of parameters, and of unknown numbers, if it has any:

@@ -43,6 +43,7 @@ class Residual:
         unit: for data in units of their noise, the smallest noise of the problem: what a residual
             of 1 is at least in the units of what is measured. For a prior the same for the mean of
             as many observations as there are of each kind, since its row is one. None for others.
+        size: what its terms are like, if that is far from 1: a row of the loss is over it.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Residual:
     expression: sympy.Expr
     kind: str
     unit: float | None = None
+    size: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -244,11 +246,15 @@ def labels(problem: Problem) -> tuple[str, ...]:
     return tuple(label for label, _ in _labelled(parts))
 
 
+def observed_labels(problem: Problem) -> tuple[str, ...]:
+    """The name of the residual of each kind of measurement, in the order of the observations."""
+    return tuple(_distinct([label for given in problem.observations for label in given.labels]))
+
+
 def _observed(problem: Problem) -> tuple[Block, ...]:
     """One block for each set of observations."""
-    unit = _unit(problem)
-    labels = [label for given in problem.observations for label in given.labels]
-    names, blocks = _distinct(labels), []
+    unit = noise_unit(problem)
+    names, blocks = list(observed_labels(problem)), []
     for given in problem.observations:
         parts = classify_observed(given, problem.coordinates, problem.intervals)
         residuals = tuple(
@@ -279,7 +285,7 @@ def _columns(residuals: Sequence[Residual]) -> tuple[sympy.Symbol, ...]:
     return tuple(sorted(found, key=str))
 
 
-def _unit(problem: Problem) -> float | None:
+def noise_unit(problem: Problem) -> float | None:
     """The smallest noise of the problem."""
     known = [given.noise for given in problem.observations if given.noise is not None]
     # Of each kind of measurement the typical noise: accurate ones count, as in the fit.
@@ -293,7 +299,7 @@ def _priors(problem: Problem) -> tuple[Block, ...]:
     one more, so that the sum of all is that of maximum likelihood.
     """
     counts = [len(o.points) for o in problem.observations if o.noise is not None]
-    unit = (_unit(problem) or 1.0) / float(np.mean(counts or [1])) ** 0.5
+    unit = (noise_unit(problem) or 1.0) / float(np.mean(counts or [1])) ** 0.5
     residuals = tuple(
         Residual(f"prior of {u}", f"{u} = {u.mean:g} +- {u.deviation:g}", u.prior, "prior", unit)
         for u in problem.unknowns
