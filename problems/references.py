@@ -73,7 +73,9 @@ def on_shape(
     values, lives = {}, []
     for name, (value, relation) in exact.items():
         inside = sympy.lambdify(list(grid), relation, "numpy")(*mesh)
-        known = sympy.lambdify(list(grid), value, "numpy")(*(axis[inside] for axis in mesh))
+        known = sympy.lambdify(list(grid), value, ["scipy", "numpy"])(
+            *(axis[inside] for axis in mesh)
+        )
         values[name] = np.full(mesh[0].shape, np.nan)
         values[name][inside] = known
         lives.append(inside)

@@ -490,6 +490,8 @@ def _level(stated: Stated) -> Outcome:
 
 def _unknowns(stated: Stated) -> Outcome:
     p = stated.problem
+    if not p.observations:
+        terms.check_normalization(stated.conditions, p.unknowns, p.fields)
     known = any(given.noise is not None for given in p.observations)
     found = (stated.conditions, p.fields, p.domain, stated.data, stated.ended)
     determined.check_unknowns(p.unknowns, *found, noise_is_known=known)
@@ -539,7 +541,7 @@ CHECKS: tuple[tuple[str, str, Callable[[Stated], Outcome]], ...] = (
     ("PS-E009", "the start of an evolution is given", _initial),
     ("PS-E010", "no side lacks a condition", _boundary),
     ("PS-E011", "no field is free by a constant", _level),
-    ("PS-E020 PS-E073", "unknown numbers are determined", _unknowns),
+    ("PS-E020 PS-E055 PS-E073", "unknown numbers are determined", _unknowns),
     ("PS-W001", "conditions agree where they meet", _meetings),
     ("PS-W002", "conditions are of lower order than equations", _orders),
     ("PS-W003", "no more conditions than the orders take", _surplus),

@@ -9,12 +9,15 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+import sympy
 
 from pinnsolve.errors import ProblemError
 from pinnsolve.pde.conditions import Condition
 from pinnsolve.pde.coordinates import Coordinate
+from pinnsolve.pde.fields import Field
 from pinnsolve.pde.integrals import Quadrature, Variable, outermost
 from pinnsolve.pde.jets import InnerJet
+from pinnsolve.pde.unknowns import Unknown
 
 Scope = Mapping[Any, Quadrature]
 Domain = Sequence[tuple[Coordinate, tuple[float, float]]]
@@ -78,3 +81,29 @@ def _ends(term: Quadrature, place: Mapping[Any, float], scope: Scope) -> list[fl
     choices = [_ends(scope[variable], place, scope) for variable in outer]
     at = [{**place, **dict(zip(outer, chosen, strict=True))} for chosen in product(*choices)]
     return [float(end.subs(values)) for values in at for end in (term.low, term.high)]
+
+
+def check_normalization(
+    conditions: Sequence[Condition], unknowns: Sequence[Unknown], fields: Sequence[Field]
+) -> None:
+    """Refuse an eigenvalue problem without a normalization: zero solves it, whatever the numbers.
+
+    Raises:
+        ProblemError: with the equation of the first number.
+    """
+    if not unknowns or any(field.exponential for field in fields):
+        return
+    for condition in conditions:
+        zero = dict.fromkeys((*condition.jets, *condition.inner), sympy.S.Zero)
+        if condition.residual.xreplace(zero).expand() != 0:
+            return
+    name, first = ", ".join(map(str, unknowns)), fields[0]
+    place = ", ".join(f"{c}: ..." for c in first.coordinates)
+    raise ProblemError(
+        "PS-E055",
+        f"{first.name} = 0 satisfies every equation whatever {name} is: an eigenfunction has no "
+        "size of its own",
+        next(c.source for c in conditions if c.residual.has(*unknowns)),
+        f"add a normalization: pin({first.name}, at={{{place}}}, value=1) where it does not "
+        f"vanish, or an integral such as Eq(Integral({first.name}**2, ...), 1)",
+    )
