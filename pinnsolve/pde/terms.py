@@ -91,11 +91,14 @@ def check_normalization(
     Raises:
         ProblemError: with the equation of the first number.
     """
-    if not unknowns or any(field.exponential for field in fields):
+    positive = any(field.exponential for field in fields)
+    evolves = any(condition.kind == "initial" for condition in conditions)
+    if not unknowns or positive or evolves or any(u.prior is not None for u in unknowns):
         return
     for condition in conditions:
         zero = dict.fromkeys((*condition.jets, *condition.inner), sympy.S.Zero)
-        if condition.residual.xreplace(zero).expand() != 0:
+        rest: Any = condition.residual.xreplace(zero)
+        if rest.expand() != 0:
             return
     name, first = ", ".join(map(str, unknowns)), fields[0]
     place = ", ".join(f"{c}: ..." for c in first.coordinates)
