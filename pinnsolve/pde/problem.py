@@ -14,7 +14,7 @@ import sympy
 
 from pinnsolve.errors import ProblemError, ProblemWarning
 from pinnsolve.geometry import AbstractShape
-from pinnsolve.pde import check, domains, manufactured
+from pinnsolve.pde import check, checks, domains, manufactured
 from pinnsolve.pde.boundary import OnBoundary
 from pinnsolve.pde.check_table import CheckTable, Row
 from pinnsolve.pde.conditions import Interval
@@ -102,7 +102,7 @@ class Problem:
         unknowns = check.unknowns_of([*parts, *measured], self.coordinates, fields)
         object.__setattr__(self, "unknowns", unknowns)
         object.__setattr__(self, "exact", _exact(exact, self.arguments))
-        table, warned = check.check(self)
+        table, warned = checks.check(self)
         object.__setattr__(self, "checks", table)
         for warning in warned:
             warnings.warn(str(warning), ProblemWarning, stacklevel=2)

@@ -8,7 +8,7 @@ import pytest
 from sympy import Eq, Piecewise, Rational, cos, exp, pi, sin
 
 from pinnsolve.errors import ProblemError, ProblemWarning
-from pinnsolve.pde.check import CHECKS
+from pinnsolve.pde.checks import CHECKS
 from pinnsolve.pde.coordinates import coordinates
 from pinnsolve.pde.fields import field, fields
 from pinnsolve.pde.observations import observations
