@@ -66,7 +66,7 @@ def problem(noise: float = 0.0, seed: int = 0) -> ps.Problem:
 def reference() -> Reference:
     """The orbit at 301 times, and the coefficients."""
     times = np.linspace(0, END, 301)
-    values = dict(zip(("x", "y", "z"), orbit()(times), strict=True))
+    values = dict(zip([f.name for f in (x, y, z)], orbit()(times), strict=True))
     truth = {"sigma": SIGMA, "rho": RHO, "beta": BETA}
     return Reference({"t": times}, values, 1e-9, "DOP853", unknowns=truth)
 

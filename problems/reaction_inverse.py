@@ -106,7 +106,8 @@ def problem() -> ps.Problem:
 def reference() -> Reference:
     """The concentrations on 101 x 41 points, and the coefficients."""
     axes = {"x": np.linspace(0, 1, 101), "t": np.linspace(0, END, 41)}
-    values = dict(zip(("a", "b"), concentrations().on_grid(*axes.values()), strict=True))
+    known = concentrations().on_grid(*axes.values())
+    values = dict(zip([f.name for f in (a, b)], known, strict=True))
     truth = {"k": RATE, "D": DIFFUSIVITY}
     return Reference(axes, values, 1e-8, "Chebyshev collocation and DOP853", unknowns=truth)
 

@@ -19,7 +19,7 @@ def test_the_orbit_of_lorenz_by_an_implicit_method() -> None:
 
 
 def test_concentrations_by_differences() -> None:
-    """Of second order on 401 points: D h^2/12 times the fourth derivative, which is 20^4 at most."""
+    """Of second order on 401 points: off by D h^2/12 times the fourth derivative, 20^4 at most."""
     n, k, d = 400, 0.1, 2e-3
     x = np.linspace(0, 1, n + 1)
 
