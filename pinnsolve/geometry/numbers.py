@@ -87,6 +87,16 @@ def checked(value: Any, what: str, shown: str, *, positive: bool = False) -> Num
     except sympy.SympifyError:
         expression = None
     if isinstance(expression, sympy.Expr) and expression.free_symbols:
+        if unknown := [str(s) for s in expression.free_symbols if hasattr(s, "guess")]:
+            name = unknown[0]
+            raise ProblemError(
+                "PS-E040",
+                f"{what} depends on the unknown number {name}, but points cannot move with it "
+                "while a network is trained",
+                shown,
+                f"declare {name} = parameter({name!r}, low, high), solve for the whole range, and "
+                "find it by solution.fit(observations)",
+            )
         if all(hasattr(s, "low") and hasattr(s, "high") for s in expression.free_symbols):
             if positive and not min(_samples(expression)) > 0:
                 raise _wrong(f"{what} is not positive for all values of the parameters", shown)

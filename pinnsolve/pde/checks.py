@@ -16,7 +16,7 @@ from pinnsolve.pde.claims import check_claim
 from pinnsolve.pde.conditions import Condition, classify, classify_observed
 from pinnsolve.pde.coverage import Space
 from pinnsolve.pde.homes import homes
-from pinnsolve.pde.observations import check_inside
+from pinnsolve.pde.observations import check_in_shape, check_inside
 from pinnsolve.pde.orders import high_orders, surplus
 from pinnsolve.pde.parts import axes_of
 from pinnsolve.pde.redundancy import check_dependent
@@ -134,6 +134,9 @@ def _observed(stated: Stated) -> Outcome:
     for given in problem.observations:
         measured = classify_observed(given, problem.coordinates, problem.intervals)
         check_inside(given, problem.domain, {c for part in measured for c in part.free})
+        if problem.shape is not None:
+            space = [problem.coordinates[axis] for axis in stated.shaped]
+            check_in_shape(given, problem.shape, space)
     names = "; ".join(map(str, stated.problem.observations))
     return Outcome(names, "ok" if stated.data or names else "-")
 

@@ -13,12 +13,14 @@ import sympy
 from numpy.typing import NDArray
 
 from pinnsolve.errors import ProblemError
+from pinnsolve.geometry import AbstractShape
 from pinnsolve.pde.coordinates import Coordinate
 from pinnsolve.pde.fields import Field
 from pinnsolve.pde.text import text
 
 Array = NDArray[np.float64]
 SHOWN = 5  # rows that a message names
+CLOSE = 1e-9  # in lengths of the domain: what is as near to it is in it
 
 
 @dataclass(frozen=True, eq=False)
@@ -287,6 +289,28 @@ def check_inside(
                 str(given),
                 f"leave these rows out, or change the interval of {c} in the domain",
             )
+
+
+def check_in_shape(given: Observations, shape: AbstractShape, space: Sequence[Coordinate]) -> None:
+    """Refuse observations outside the shape that the domain is in these coordinates.
+
+    Raises:
+        ProblemError: with the rows.
+    """
+    known = {*given.coordinates}
+    if not {*space, *shape.symbols} <= known:
+        return  # what is measured depends on less than the whole place
+    columns = dict(zip(given.coordinates, given.points.T, strict=True))
+    at = {symbol: columns[symbol] for symbol in shape.symbols}
+    size = max(high - low for low, high in shape.bounds)
+    places = np.column_stack([columns[c] for c in space])
+    outside = shape.distance(places, at or None) > CLOSE * size
+    if outside.any():
+        raise _refusal(
+            f"places are outside {shape} in {given.origin.rows(outside)}",
+            str(given),
+            "leave these rows out, or change the domain",
+        )
 
 
 def _refusal(what: str, shown: str, fix: str) -> ProblemError:

@@ -7,6 +7,7 @@ import pytest
 from sympy import Eq, Symbol, sin
 
 from pinnsolve.errors import FileError, ProblemError
+from pinnsolve.geometry import Disk
 from pinnsolve.pde.coordinates import coordinates
 from pinnsolve.pde.fields import field, fields
 from pinnsolve.pde.observations import Observations, observations
@@ -164,3 +165,23 @@ def test_a_problem_comes_back_from_a_file():
         problem_from_data(data)
     with pytest.raises(FileError, match="damaged observations"):
         problem_from_data(data, arrays | {"0/data": arrays["0/data"][:2]})
+
+
+def test_places_outside_a_shape_are_refused():
+    x, y = coordinates("x y")
+    w, ring = field("w", x, y), Disk((0, 0), 1) - Disk((0, 0), 0.5)
+    laplace = w.dxx + w.dyy - unknown("f", 1.0)
+    inside = observations({w: [1.0, 2.0, 3.0]}, at={x: [0.6, 1.0, 0.5], y: 0})
+    Problem(laplace, inside, domain=ring)
+    outside = observations({w: [1.0, 2.0, 3.0]}, at={x: [0.6, 0.4, 0.8], y: [0, 0, 0.8]})
+    with pytest.raises(ProblemError, match=r"in rows 1, 2 \(from 0\)") as caught:
+        Problem(laplace, outside, domain=ring)
+    assert caught.value.code == "PS-E022"
+    assert "Disk" in caught.value.message
+
+
+def test_an_unknown_number_in_a_shape_is_told_of_parameters_and_fit():
+    with pytest.raises(ProblemError, match="but points cannot move") as caught:
+        Disk((0, 0), 2 * unknown("R", 1.0, bounds=(0, 3)))
+    assert caught.value.code == "PS-E040"
+    assert "solution.fit(observations)" in caught.value.fix
