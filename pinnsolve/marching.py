@@ -20,13 +20,14 @@ from pinnsolve.errors import PinnsolveError, SolutionError
 from pinnsolve.field_evaluator import FieldEvaluator
 from pinnsolve.history import History, Record
 from pinnsolve.pde.known import known
+from pinnsolve.pde.parts import axes_of
 from pinnsolve.pde.problem import Problem
 from pinnsolve.pde.scaling import scaling_of
 from pinnsolve.pde.system import labels
 from pinnsolve.pde.windows import Window, Windows
 from pinnsolve.piecewise import Piecewise
 from pinnsolve.solution import Solution
-from pinnsolve.solution_field import AbstractEvaluator
+from pinnsolve.solution_field import AbstractEvaluator, Array
 from pinnsolve.stages import numbered, row, share_seconds, share_steps
 from pinnsolve.training import INTERRUPTED
 from pinnsolve.weighting import AbstractWeights
@@ -170,6 +171,7 @@ def _jump(windows: Windows, number: int, before: Solution, after: Solution) -> f
     problem, axis = windows.problem, windows.axis
     low, high = np.array(problem.intervals).T
     points = np.random.default_rng(0).uniform(low, high, (JUMP_POINTS, len(low)))
+    points = _within(problem, points)
     points[:, axis] = windows.ends[number]
     jumps = [0.0]
     for name, order in windows.starts:
@@ -178,6 +180,15 @@ def _jump(windows: Windows, number: int, before: Solution, after: Solution) -> f
         size = float(np.linalg.norm(old)) or 1.0
         jumps.append(float(np.linalg.norm(new - old)) / size)
     return max(jumps)
+
+
+def _within(problem: Problem, points: Array) -> Array:
+    """The points that lie in the shape of the domain, if it has one."""
+    if problem.shape is None:
+        return points
+    spanned = list(axes_of(problem.shape, problem.coordinates))
+    at = {s: points[:, problem.coordinates.index(s)] for s in problem.shape.symbols}
+    return points[problem.shape.contains(points[:, spanned], at or None)]
 
 
 def _shifted(record: Record, number: int, before: Sequence[Record]) -> Record:

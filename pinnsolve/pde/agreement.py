@@ -48,7 +48,9 @@ def _disagreements(
     conditions: Sequence[Condition], domain: Domain
 ) -> Iterator[tuple[Condition, Condition, Jet, str]]:
     """Pairs of conditions that give the same derivative different values, and where."""
-    given = [(c, *value) for c in conditions if (value := _value(c)) is not None]
+    given = [
+        (c, *value) for c in conditions if c.where is None and (value := given_value(c)) is not None
+    ]
     for (one, left, a), (two, right, b) in combinations(given, 2):
         if (left.field, left.orders) != (right.field, right.orders):
             continue
@@ -57,10 +59,9 @@ def _disagreements(
             yield one, two, left, found
 
 
-def _value(condition: Condition) -> tuple[Jet, sympy.Expr] | None:
+def given_value(condition: Condition) -> tuple[Jet, sympy.Expr] | None:
     """The jet and its value, if the condition says just that."""
-    said = condition.where is not None or condition.integrates
-    if condition.kind == "equation" or len(condition.jets) != 1 or said:
+    if condition.kind == "equation" or len(condition.jets) != 1 or condition.integrates:
         return None
     jet = condition.jets[0]
     slope = condition.residual.diff(jet)

@@ -84,7 +84,7 @@ def _check_region(condition: Condition, space: Space) -> None:
     where = condition.where
     assert where is not None
     name = region_name(where)
-    points = _points(where)
+    points = points_of(where)
     if not len(points):
         raise ProblemError(
             "PS-E031",
@@ -157,12 +157,13 @@ def check_boundaries(
         residents = [f for f in fields if homes[f.name] == place]
         share = max(ceil(structural_order(interior, residents, k) / 2) for k in space.axes)
         stretches = _stretches(place or space.shape, space)
-        masks = [[_covers(c, s.points, space) for c in others] for s in stretches]
+        masks = [[covers(c, s.points, space) for c in others] for s in stretches]
         for field in residents:
             if not needs[field.name]:
                 continue
             has = [_count(field.name, others, mask) for mask in masks]
-            if any((count >= orders[field.name]).all() for count in _own(residents, others, masks)):
+            own = _own(field, residents, others, masks)
+            if any((count >= orders[field.name]).all() for count in own):
                 continue
             for stretch, mask, count in zip(stretches, masks, has, strict=True):
                 enough = count >= needs[field.name]
@@ -246,15 +247,19 @@ def _count(
 
 
 def _own(
+    field: Field,
     residents: Sequence[Field],
     conditions: Sequence[Condition],
     masks: Sequence[Sequence[NDArray[np.bool_]]],
 ) -> list[Array]:
-    """How many conditions there are at the points of each stretch on these fields alone."""
-    names = {field.name for field in residents}
-    own = [k for k, c in enumerate(conditions) if c.fields <= names]
+    """How many conditions there are at the points of each stretch on a field, perhaps with others
+    of the same place, that relate no two places."""
+    names = {resident.name for resident in residents}
+    own = [k for k, c in enumerate(conditions) if c.fields <= names and len(c.sites) == 1]
     return [
-        _count(None, [conditions[k] for k in own], [mask[k] for k in own]) for mask in masks if own
+        _count(field.name, [conditions[k] for k in own], [mask[k] for k in own])
+        for mask in masks
+        if own
     ]
 
 
@@ -269,7 +274,7 @@ def _stretches(shape: AbstractShape | None, space: Space) -> list[Stretch]:
                 points,
             )
             for part in shape.parts.values()
-            if len(points := _points(part))
+            if len(points := points_of(part))
         ]
     found = []
     for place, axis in enumerate(space.axes):
@@ -282,14 +287,14 @@ def _stretches(shape: AbstractShape | None, space: Space) -> list[Stretch]:
     return found
 
 
-def _points(region: AbstractShape | Part) -> Array:
+def points_of(region: AbstractShape | Part) -> Array:
     """A few points of a region; none if it has none, or nearly so."""
     unit = np.random.default_rng(0).random((TRIES, region.dimension))
     points = drawn(region, unit[:PROBES])
     return points if len(points) else drawn(region, unit)[:PROBES]
 
 
-def _covers(condition: Condition, points: Array, space: Space) -> NDArray[np.bool_]:
+def covers(condition: Condition, points: Array, space: Space) -> NDArray[np.bool_]:
     """At which points of a boundary a condition holds, at all times."""
     if isinstance(condition.where, Part):
         away = [piece.distance(points) for piece in condition.where.pieces]

@@ -74,7 +74,8 @@ def surplus(
 
 def _across(conditions: Sequence[Condition], axis: int) -> list[Condition]:
     """Conditions on a side across a coordinate that relate no two places."""
-    return [c for c in conditions if c.kind in ("initial", "boundary") and c.fixes(axis)]
+    kinds = ("initial", "boundary")
+    return [c for c in conditions if c.kind in kinds and c.fixes(axis) and c.where is None]
 
 
 def _counts(
