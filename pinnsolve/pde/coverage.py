@@ -174,6 +174,36 @@ def check_boundaries(
         _check_meetings(place, stretches, masks, others, needs, homes, space)
 
 
+def surplus(
+    conditions: Sequence[Condition],
+    fields: Sequence[Field],
+    homes: dict[str, AbstractShape | None],
+    space: Space,
+) -> list[ProblemError]:
+    """Value and slope of the only field of some place on all of its boundary, to be warned of."""
+    interior = [c for c in conditions if c.kind == "equation"]
+    others = [c for c in conditions if c.kind == "boundary"]
+    found = []
+    for field in fields:
+        place, order = homes[field.name], _order(interior, field.name, space)
+        if order < 2 or sum(homes[f.name] == place for f in fields) > 1:
+            continue
+        stretches = _stretches(place or space.shape, space)
+        masks = [[covers(c, s.points, space) for c in others] for s in stretches]
+        least = [count.min() for count in _own(field, [field], others, masks)]
+        if least and min(least) >= order:
+            found.append(
+                ProblemError(
+                    "PS-W003",
+                    f"there are {min(least)} conditions on all of the boundary of {field.name}, "
+                    f"where equations of order {order} take {order // 2}",
+                    "  and  ".join(c.source for c in others if c.fields == {field.name}),
+                    "leave some of them out, unless they follow from each other",
+                )
+            )
+    return found
+
+
 def _check_meetings(
     place: AbstractShape | None,
     stretches: Sequence[Stretch],

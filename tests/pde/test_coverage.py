@@ -6,7 +6,7 @@ import pytest
 from sympy import Eq
 
 import pinnsolve as ps
-from pinnsolve.errors import ProblemError
+from pinnsolve.errors import ProblemError, ProblemWarning
 from pinnsolve.geometry import Disk, Rectangle
 from pinnsolve.pde.homes import homes_of
 
@@ -88,6 +88,18 @@ REFUSED = {
         *("PS-E005", "no point with x = 1, y = 0.5 is in the domain"),
         (PLATE, ps.on(PLATE.boundary, u), Eq(u(1, 0.5), 0)),
     ),
+    "two values on one part": (
+        *("PS-E012", "0 against 1 at x ="),
+        (PLATE, ps.on(PLATE.boundary, u), ps.on(PLATE.hole, u - 1)),
+    ),
+    "a hole beside periodic sides": (
+        *("PS-E010", "u has no condition on hole"),
+        (PLATE, u(0, y) - u(2, y), u.dx(0, y) - u.dx(2, y), ps.on(PLATE.top | PLATE.bottom, u)),
+    ),
+    "a measurement in the hole": (
+        *("PS-E022", "places are outside the domain in row 1"),
+        (PLATE, ps.observations({u: [1, 2]}, at={x: [0.1, 1], y: [0.1, 0.5]})),
+    ),
     "a normal inside": (
         *("PS-E033", "there is no normal where this holds"),
         (PLATE, ps.on(PLATE.boundary, u), ps.on(HOLE, u.dn)),
@@ -118,6 +130,32 @@ def test_materials_that_lack_a_condition_are_found(conditions: Any, said: str):
         ps.Problem(*MATERIALS, *conditions, domain=BOX)
     assert caught.value.code == "PS-E010"
     assert said in caught.value.message
+
+
+def test_value_and_flux_everywhere_are_warned_of():
+    with pytest.warns(ProblemWarning, match=r"PS-W003.*2 conditions on all of the boundary of u"):
+        ps.Problem(ps.laplace(u), ps.on(PLATE.boundary, {u: x, u.dn: 1}), domain=PLATE)
+
+
+def test_a_system_without_values_on_a_hole_is_found():
+    U, V, P = ps.fields("U V P", x, y)
+    stokes = (ps.laplace(U) - P.dx, ps.laplace(V) - P.dy, U.dx + V.dy)
+    ends = (ps.on(PLATE.left, U - 1, V), ps.on(PLATE.right, U.dx - P, V.dx))
+    walls = PLATE.top | PLATE.bottom
+    assert ps.Problem(*stokes, *ends, ps.on(walls | PLATE.hole, U, V), domain=PLATE).check()
+    with pytest.raises(ProblemError, match="U has no condition on hole"):
+        ps.Problem(*stokes, *ends, ps.on(walls, U, V), domain=PLATE)
+
+
+def test_layers_in_one_dimension():
+    a, b = ps.fields("a b", x)
+    low, high = ps.Interval(0, 1), ps.Interval(1, 2)
+    layers = (ps.on(low, a.dxx - 1), ps.on(high, 3 * b.dxx - 1), a(0), b(2))
+    domain = {x: (0, 2)}
+    assert ps.Problem(layers, a(1) - b(1), a.dx(1) - 3 * b.dx(1), domain=domain).check()
+    assert ps.Problem(layers, ps.on(low.right, a - b, a.dn - 3 * b.dn), domain=domain).check()
+    with pytest.raises(ProblemError, match="need 4 conditions"):
+        ps.Problem(layers, ps.on(low.right, a - b), domain=domain)
 
 
 def test_fields_live_where_their_equations_hold():
