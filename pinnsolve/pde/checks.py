@@ -18,6 +18,7 @@ from pinnsolve.pde.coverage import Space
 from pinnsolve.pde.homes import homes
 from pinnsolve.pde.observations import check_in_shape, check_inside
 from pinnsolve.pde.orders import high_orders, surplus
+from pinnsolve.pde.overlaps import check_overlaps
 from pinnsolve.pde.parts import axes_of
 from pinnsolve.pde.redundancy import check_dependent
 from pinnsolve.pde.text import text
@@ -144,6 +145,8 @@ def _observed(stated: Stated) -> Outcome:
 def _repeated(stated: Stated) -> Outcome:
     agreement.check_contradictions(stated.conditions, stated.problem.domain)
     check_dependent(stated.conditions, stated.problem.domain)
+    if stated.space is not None:
+        check_overlaps(stated.conditions, stated.space)
     return Outcome()
 
 
@@ -210,7 +213,11 @@ def _surplus(stated: Stated) -> Outcome:
     problem = stated.problem
     if stated.data or problem.unknowns:
         return Outcome("more is given where something is to be found", "-")
-    return Outcome(warnings=tuple(surplus(stated.conditions, problem.fields, problem.domain)))
+    found = surplus(stated.conditions, problem.fields, problem.domain)
+    if stated.space is not None and stated.shaped:
+        living = homes(stated.conditions, problem.intervals, problem.shape)
+        found += coverage.surplus(stated.conditions, problem.fields, living, stated.space)
+    return Outcome(warnings=tuple(found))
 
 
 def _claim(stated: Stated) -> Outcome:

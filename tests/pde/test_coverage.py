@@ -97,7 +97,7 @@ REFUSED = {
         (PLATE, u(0, y) - u(2, y), u.dx(0, y) - u.dx(2, y), ps.on(PLATE.top | PLATE.bottom, u)),
     ),
     "a measurement in the hole": (
-        *("PS-E022", "places are outside the domain in row 1"),
+        *("PS-E022", "in row 1 (from 0)"),
         (PLATE, ps.observations({u: [1, 2]}, at={x: [0.1, 1], y: [0.1, 0.5]})),
     ),
     "a normal inside": (
