@@ -8,9 +8,12 @@ from pinnsolve.geometry.box import Interval, Rectangle
 from pinnsolve.geometry.boxes import Box, Hypercube
 from pinnsolve.geometry.disk import Circle, Disk
 from pinnsolve.geometry.ellipse import Ellipse
+from pinnsolve.geometry.mesh import Mesh
 from pinnsolve.geometry.normal import Normal
 from pinnsolve.geometry.part import Part
+from pinnsolve.geometry.point_cloud import PointCloud
 from pinnsolve.geometry.polygon import Polygon, Triangle
+from pinnsolve.geometry.polygon_files import read_polygons
 from pinnsolve.geometry.revolved import Cone, Cylinder
 from pinnsolve.geometry.shape import AbstractShape
 from pinnsolve.geometry.torus import Torus
@@ -26,11 +29,14 @@ __all__ = [
     "Hypercube",
     "Hypersphere",
     "Interval",
+    "Mesh",
     "Normal",
     "Part",
+    "PointCloud",
     "Polygon",
     "Rectangle",
     "Sphere",
     "Torus",
     "Triangle",
+    "read_polygons",
 ]

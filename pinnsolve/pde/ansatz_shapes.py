@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import sympy
 
-from pinnsolve.errors import SolutionError
+from pinnsolve.errors import ProblemError, SolutionError
 from pinnsolve.geometry import AbstractShape, Part
 from pinnsolve.geometry.sheets import Places, at_most_one, joined, probe, sheets
 from pinnsolve.pde.given import Datum, Reasons, given, is_surface, rough
@@ -185,6 +185,10 @@ def _lost(known: "_Values") -> tuple[Surface, str] | None:
         return None
     datum = known.owner[lost[0]]
     names = sorted({known.shape.pieces[i].name for i in lost if known.owner[i] == datum})
+    try:
+        known.shape.pieces[lost[0]].implicit(known.x)
+    except ProblemError as error:
+        return datum, error.message
     return datum, f"solutions are singular where {', '.join(names)} has a corner into the domain"
 
 

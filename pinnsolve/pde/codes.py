@@ -44,6 +44,8 @@ CODES: dict[str, str] = {
     "PS-E060": "a ready-made equation does not fit its fields",
     "PS-E061": "a manufactured solution does not name what the problem has",
     "PS-E072": "what is known of a field cannot be a part of it",
+    "PS-E080": "a surface has no expression",
+    "PS-E081": "a file or an array that no shape can be made of",
     "PS-E073": "a prior without a noise to weigh it against",
     "PS-E074": "nothing determines a field without an equation",
     "PS-W070": "unknown numbers that are not separately identifiable",
