@@ -8,7 +8,7 @@ import numpy as np
 import sympy
 from numpy.polynomial import chebyshev
 from scipy.integrate import solve_ivp
-from scipy.special import roots_hermite
+from scipy.special import k0, k1, roots_hermite
 
 from pinnsolve.diff import functions as ops
 from problems import fourier
@@ -201,6 +201,125 @@ def l_shape() -> dict[str, Any]:
     near = short**3  # more of them at the corner that is not convex
     rim = np.concatenate([near, 1j * near, 1 - 1j * short, 1j - short, s - 1j, -1 + 1j * s])
     return {"u": fitted(terms, rim, np.zeros(len(rim)), source=1)}
+
+
+# --- a screened potential --------------------------------------------------------------------
+
+SCREEN = 8.0
+DISCS = ((0.5, 0.5, 0.2), (0.4, -0.4, 0.4), (-0.2, -0.7, 0.1), (-0.6, 0.5, 0.3))
+
+
+def charges(orders: tuple[int, int], points: Array, places: Array) -> Array:
+    """A derivative of K0(8 r) around each of some places, (n, m)."""
+    d = points[:, None] - places
+    r = np.linalg.norm(d, axis=-1)
+    zero, one = k0(SCREEN * r), SCREEN * k1(SCREEN * r)
+    if orders == (0, 0):
+        return zero
+    along = d[..., int(np.argmax(orders))]
+    if sum(orders) == 1:
+        return -one * along / r
+    return SCREEN**2 * zero * along**2 / r**2 + one * (2 * along**2 / r**3 - 1 / r)
+
+
+class Screened(AbstractNumbers):
+    """A part given by sympy, and charges outside of the domain."""
+
+    def __init__(self, part: Any, places: Array, weights: Array) -> None:
+        self.part, self.places, self.weights = part, places, weights
+
+    def derivative(self, orders: tuple[int, ...], points: Array) -> Array:
+        x, y = sympy.symbols("x y")
+        part = sympy.lambdify((x, y), self.part(x, y).diff(x, orders[0], y, orders[1]))
+        return part(*points.T) + charges(orders, points, self.places) @ self.weights
+
+
+def driven(x: Any, y: Any) -> Any:
+    """A solution of -laplace u + 64 u = 10 (17 + r^2) sin(pi x) sin(4 pi y), whatever its sides."""
+    wave = sympy.sin(sympy.pi * x) * sympy.sin(4 * sympy.pi * y)
+    total = 17 * sympy.pi**2 + SCREEN**2
+    b = 10 / total
+    c = 4 * b / total
+    a = (170 + 4 * b - 34 * sympy.pi**2 * c) / total
+    return (a + b * (x**2 + y**2)) * wave + c * (x * wave.diff(x) + y * wave.diff(y))
+
+
+@cache
+def poisson_boltzmann() -> dict[str, Any]:
+    """Charges in the discs, behind the walls and, ever closer, behind the corners."""
+    turn = np.exp(2j * np.pi * np.arange(120) / 120)
+    near = np.exp(-3.5 * (np.sqrt(40) - np.sqrt(np.arange(1, 41))))
+    corners = [complex(a, b) for a in (-1, 1) for b in (-1, 1)]
+    outer = np.concatenate([2 * turn, *(c * (1 + near) for c in corners)])
+    inner = [complex(a, b) + share * r * turn[::2] for a, b, r in DISCS for share in (0.5, 0.85)]
+    places = np.concatenate([outer, *inner])
+    ends = np.linspace(-1, 1, 101)
+    side = np.tanh(6 * ends) / np.tanh(6)  # closer at the corners
+    square = np.concatenate([side + 1j, side - 1j, 1 + 1j * side, -1 + 1j * side])
+    circles = np.concatenate([complex(a, b) + r * turn for a, b, r in DISCS])
+    rim = np.concatenate([square, circles])
+    values = np.concatenate([np.full(len(square), 0.2), np.ones(len(circles))])
+    rim, places = (np.stack([z.real, z.imag], axis=1) for z in (rim, places))
+    x, y = sympy.symbols("x y")
+    matrix = charges((0, 0), rim, places)
+    scale = np.linalg.norm(matrix, axis=0)
+    wanted = values - sympy.lambdify((x, y), driven(x, y))(*rim.T)
+    weights = np.linalg.lstsq(matrix / scale, wanted, rcond=1e-14)[0] / scale
+    return {"u": Screened(driven, places, weights)}
+
+
+# --- heat in a medium that varies ------------------------------------------------------------
+
+
+class Forced(AbstractNumbers):
+    """u' = A u + b sin(pi t) from 0, by the eigenvectors of A; polynomials in space."""
+
+    def __init__(self, count: int, medium: Callable[[Array, Array], Array]) -> None:
+        # Polynomials that vanish at both ends, and their values at Chebyshev's places.
+        self.count = count
+        nodes = (1 - np.cos(np.pi * (np.arange(count) + 1) / (count + 1))) / 2
+        value, slope, bend = (self.rows(order, nodes) for order in range(3))
+        x, y = (m.ravel() for m in np.meshgrid(nodes, nodes, indexing="ij"))
+        a, step = medium(x, y), 1e-4
+        a_x = (medium(x + step, y) - medium(x - step, y)) / (2 * step)
+        a_y = (medium(x, y + step) - medium(x, y - step)) / (2 * step)
+        whole = np.kron(value, value)
+        law = a[:, None] * (np.kron(bend, value) + np.kron(value, bend))
+        law += a_x[:, None] * np.kron(slope, value) + a_y[:, None] * np.kron(value, slope)
+        force = 200 * np.sin(np.pi * x) * np.sin(5 * np.pi * y)
+        rates, vectors = np.linalg.eig(np.linalg.solve(whole, law))
+        load = np.linalg.solve(vectors, np.linalg.solve(whole, force).astype(complex))
+        self.rates, self.vectors, self.load = rates, vectors, load
+
+    def rows(self, order: int, at: Array) -> Array:
+        """Chebyshev polynomials times x (1 - x), or a derivative, (n, count)."""
+        factor = np.polynomial.Chebyshev.fromroots([0, 1], domain=[0, 1])
+        basis = (np.polynomial.Chebyshev.basis(k, domain=[0, 1]) for k in range(self.count))
+        return np.stack(
+            [(factor * b).deriv(order)(at) if order else (factor * b)(at) for b in basis], 1
+        )
+
+    def derivative(self, orders: tuple[int, ...], points: Array) -> Array:
+        x, y, t = points.T
+        w, r = 1j * np.pi, self.rates
+        # Im of e^(w t) / (w - r), less what it starts with, which fades as e^(r t).
+        steady = w ** orders[2] * np.exp(w * t)[:, None] / (w - r)
+        mirror = (-w) ** orders[2] * np.exp(-w * t)[:, None] / (-w - r)
+        fading = r ** orders[2] * np.exp(r * t[:, None]) * (1 / (w - r) - 1 / (-w - r))
+        weights = ((steady - mirror - fading) / 2j * self.load) @ self.vectors.T
+        rows = self.rows(orders[0], x)[:, :, None] * self.rows(orders[1], y)[:, None]
+        return np.einsum("np,np->n", rows.reshape(len(t), -1), weights.real)
+
+
+def medium(x: Any, y: Any) -> Any:
+    """Where the diffusivity of the square varies."""
+    return np.exp(np.sin(5 * x) * np.cos(4 * y))
+
+
+@cache
+def heat_varying() -> dict[str, Any]:
+    """Collocation with 28 polynomials an axis, exact in time."""
+    return {"u": Forced(28, medium)}
 
 
 def bump(x: Any, y: Any) -> Any:

@@ -70,7 +70,7 @@ def poisson_classic() -> ps.Problem:
     )
 
 
-@case("PINNacle Poisson2d-CG", {"u": WAVE}, "manufactured")
+@case("PINNacle Poisson2d-CG", computed.poisson_boltzmann, "computed", 2e-4)
 def poisson_boltzmann() -> ps.Problem:
     x, y = ps.coordinates("x y")
     u = ps.field("u", x, y)
@@ -359,13 +359,13 @@ def poisson_many_scales() -> ps.Problem:
     )
 
 
-@case("PINNacle Heat2d-VC", {"u": MOVING}, "manufactured")
+@case("PINNacle Heat2d-VC", computed.heat_varying, "computed", 1e-5)
 def heat_varying() -> ps.Problem:
     x, y, t = ps.coordinates("x y t")
     u = ps.field("u", x, y, t)
     grid = np.linspace(0, 1, 33)
     values = np.exp(np.sin(5 * grid)[:, None] * np.cos(4 * grid))
-    a = ps.tabulated("a", {x: grid, y: grid}, values)
+    a = ps.tabulated("a", {x: grid, y: grid}, values, order=5)
     f = 200 * sin(pi * x) * sin(5 * pi * y) * sin(pi * t)
     return ps.Problem(
         *ps.equations.Heat(u, diffusivity=a, source=f),
