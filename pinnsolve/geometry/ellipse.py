@@ -142,8 +142,14 @@ class Ellipse(AbstractShape):
         return np.pi * number(self.radii[0], at) * number(self.radii[1], at)
 
     def contains(self, points: Any, at: At = None) -> Flags:
+        return self._level(points, at) < 1
+
+    def excludes(self, points: Any, at: At = None) -> Flags:
+        return self._level(points, at) > 1
+
+    def _level(self, points: Any, at: At) -> Array:
         offset = (np.asarray(points, float) - vector(self.centre, at)) / vector(self.radii, at)
-        return (offset**2).sum(axis=1) < 1
+        return (offset**2).sum(axis=1)
 
     def distance(self, points: Array, at: At = None) -> Array:
         points = np.asarray(points, float)

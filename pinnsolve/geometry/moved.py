@@ -16,6 +16,7 @@ from pinnsolve.geometry.motion import AbstractMotion, Translation
 from pinnsolve.geometry.numbers import (
     Array,
     At,
+    Flags,
     Number,
     extremes,
     parameter_values,
@@ -23,7 +24,7 @@ from pinnsolve.geometry.numbers import (
     symbols_of,
 )
 from pinnsolve.geometry.piece import AbstractPiece
-from pinnsolve.geometry.sampling import drawn_from
+from pinnsolve.geometry.sampling import drawn_from, in_union
 from pinnsolve.geometry.shape import AbstractShape
 
 SPREAD = 512  # values of the parameters among which extremes are looked for
@@ -141,6 +142,12 @@ class Moved(AbstractShape):
         away = self.shape.distance(self.motion.back(points, at), at)
         return away * self.motion.factor(at)
 
+    def contains(self, points: Any, at: At = None) -> Flags:
+        return self.shape.contains(self.motion.back(np.asarray(points, float), at), at)
+
+    def excludes(self, points: Any, at: At = None) -> Flags:
+        return self.shape.excludes(self.motion.back(np.asarray(points, float), at), at)
+
     def draw(self, unit: Array, at: At = None) -> Array:
         return self.motion.forth(self.shape.draw(unit, at), at)
 
@@ -196,6 +203,12 @@ class Renamed(AbstractShape):
 
     def distance(self, points: Array, at: At = None) -> Array:
         return self.shape.distance(points, at)
+
+    def contains(self, points: Any, at: At = None) -> Flags:
+        return self.shape.contains(points, at)
+
+    def excludes(self, points: Any, at: At = None) -> Flags:
+        return self.shape.excludes(points, at)
 
     def draw(self, unit: Array, at: At = None) -> Array:
         return self.shape.draw(unit, at)
@@ -263,6 +276,9 @@ class Repeated(AbstractShape):
 
     def distance(self, points: Array, at: At = None) -> Array:
         return np.min([copy.distance(points, at) for copy in self.copies], axis=0)
+
+    def contains(self, points: Any, at: At = None) -> Flags:
+        return in_union(self.copies, points, at)
 
     def draw(self, unit: Array, at: At = None) -> Array:
         return drawn_from(self.copies, np.ones((self.count, 1)), unit, at)

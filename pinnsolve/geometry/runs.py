@@ -7,11 +7,12 @@ other piece comes near it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pinnsolve.geometry.numbers import Array, Flags
 from pinnsolve.geometry.piece import AbstractPiece
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
 FIRST = 32  # stretches of a piece that are looked at first
 DEPTH = 14  # times that a stretch may be halved
 MOST = 4096  # stretches, beyond which they are not halved
-HALVINGS = 42
+HALVINGS = 40
+FAR = 0.02  # that the end of a stretch may move with the tolerance
 SHRINK = (1.0, 0.25, 0.0625)  # tolerances from which an end is extrapolated
 SNAP = 1e-9
 
@@ -81,16 +83,14 @@ def _of_point(shape: AbstractShape, index: int, near: tuple[int, ...]) -> Runs:
 def _of_curve(shape: AbstractShape, index: int, near: tuple[int, ...]) -> Runs:
     piece = shape.pieces[index]
 
-    def seen(s: Array, share: float = 1.0) -> Flags:
+    def seen(s: Array, share: Any = 1.0) -> Flags:
         points = piece.place(np.clip(s, 0, 1)[:, None])
         return visible(shape, index, points, others=near, share=share)
 
     s = _looked_at(shape, piece, near)
     flags = seen(s)
     changes = np.flatnonzero(flags[1:] != flags[:-1])
-    margin = 4 * shape.tolerance / piece.measure()
-    before, after = s[changes] - margin, s[changes + 1] + margin
-    ends = [_end(seen, before, after, flags[changes], share) for share in SHRINK]
+    ends = _ends(seen, *_brackets(s, flags, changes, 4 * shape.tolerance / piece.measure()))
     clear = np.concatenate([s[:1][flags[:1]], ends[0], s[-1:][flags[-1:]]])
     exact = np.concatenate([s[:1][flags[:1]], _limit(*ends), s[-1:][flags[-1:]]])
     exact[np.abs(exact) < SNAP] = 0.0
@@ -106,9 +106,8 @@ def _looked_at(shape: AbstractShape, piece: AbstractPiece, near: tuple[int, ...]
     found = [np.array([0.0, 1.0])]
     for depth in range(DEPTH):
         middle = starts + width / 2
-        points = piece.place(middle[:, None])
-        gap = np.min([other.distance(points) for other in others], axis=0) if others else np.inf
-        done = np.broadcast_to(gap > length * width / 2 + 2 * shape.tolerance, middle.shape)
+        gap = _gap(piece, others, starts, width, shape.tolerance)
+        done = gap > length * width / 2 + 2 * shape.tolerance
         if depth == DEPTH - 1 or 2 * np.count_nonzero(~done) > MOST:
             done = np.ones(len(starts), bool)
         found.append(middle[done])
@@ -119,16 +118,61 @@ def _looked_at(shape: AbstractShape, piece: AbstractPiece, near: tuple[int, ...]
     return np.unique(np.concatenate(found))
 
 
-def _end(seen: object, before: Array, after: Array, first: Flags, share: float) -> Array:
-    """Where what is seen changes between two parameters, by bisection; (m,) each."""
-    low, high = np.clip(before, 0, 1), np.clip(after, 0, 1)
-    if len(low) == 0:
-        return low
+def _gap(
+    piece: AbstractPiece,
+    others: Sequence[AbstractPiece],
+    starts: Array,
+    width: float,
+    tolerance: float,
+) -> Array:
+    """How near others come to the middle of stretches; those that coincide with a whole stretch
+    do not count, since where they end others begin."""
+    places = np.concatenate([starts, starts + width / 2, starts + width])
+    points = piece.place(places[:, None])
+    gap = np.full(len(starts), np.inf)
+    for other in others:
+        away = other.distance(points).reshape(3, -1)
+        along = (away <= tolerance).all(axis=0)
+        gap = np.minimum(gap, np.where(along, np.inf, away[1]))
+    return gap
+
+
+def _brackets(
+    s: Array, flags: Flags, changes: NDArray[np.intp], margin: float
+) -> tuple[Array, Array, Flags]:
+    """Between what the changes lie for every tolerance, and what is seen before each.
+
+    The smaller the tolerance, the less is hidden; so a bracket goes far into the hidden stretch,
+    but not beyond its middle, or the end of the piece.
+    """
+    seen_first = flags[changes]
+    starts = np.concatenate([[0.0], s[changes + 1]])  # of stretches that are all seen or hidden
+    ends = np.concatenate([s[changes], [1.0]])
+    middles = (starts + ends) / 2
+    if not flags[0]:
+        middles[0] = 0.0
+    if not flags[-1]:
+        middles[-1] = 1.0
+    before = np.where(seen_first, s[changes] - margin, np.maximum(middles[:-1], s[changes] - FAR))
+    after = np.where(
+        seen_first, np.minimum(middles[1:], s[changes + 1] + FAR), s[changes + 1] + margin
+    )
+    return before, after, seen_first
+
+
+def _ends(seen: Callable[..., Flags], before: Array, after: Array, first: Flags) -> list[Array]:
+    """Where what is seen changes between two parameters (m,), by bisection, for each tolerance."""
+    count = len(before)
+    if count == 0:
+        return [before] * len(SHRINK)
+    low, high = (np.tile(np.clip(v, 0, 1), len(SHRINK)) for v in (before, after))
+    first = np.tile(first, len(SHRINK))
+    share = np.repeat(SHRINK, count)
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        same = seen(middle, share) == first  # type: ignore[operator]
+        same = seen(middle, share) == first
         low, high = np.where(same, middle, low), np.where(same, high, middle)
-    return np.where(first, low, high)
+    return list(np.where(first, low, high).reshape(len(SHRINK), count))
 
 
 def _limit(first: Array, second: Array, third: Array) -> Array:

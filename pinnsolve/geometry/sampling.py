@@ -7,21 +7,24 @@ whatever the region.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pinnsolve.errors import ProblemError
-from pinnsolve.geometry.numbers import Array, At, parameter_values, subset
+from pinnsolve.geometry.cover import has_points
+from pinnsolve.geometry.numbers import Array, At, Flags, parameter_values, subset
 
 if TYPE_CHECKING:
     from pinnsolve.geometry.part import Part
     from pinnsolve.geometry.shape import AbstractShape
 
 BELOW_ONE = 1 - 2.0**-53
+AROUND = 32  # points that are looked at around one where shapes touch
 LEAST = 1e-6  # share of candidates that is never found to be too small
 BATCH = 2**16
-MEASURED = 2**18
+PROBED = 2**12
+MEASURED = 2**16
 
 
 def in_box(bounds: tuple[tuple[float, float], ...], unit: Array) -> Array:
@@ -36,6 +39,26 @@ def rejected(shape: AbstractShape, points: Array, at: At) -> Array:
     outside = rows[~shape.contains(points[rows], subset(at, rows))]
     points[outside] = np.nan
     return points
+
+
+def in_union(shapes: Sequence[AbstractShape], points: Any, at: At = None) -> Flags:
+    """Which points (n, d) are inside the union of shapes, those among them where two touch."""
+    points = np.asarray(points, float)
+    inside = np.any([shape.contains(points, at) for shape in shapes], axis=0)
+    rows = np.flatnonzero(~inside & ~np.isnan(points[:, 0]))
+    gap = 64 * np.spacing(np.abs([shape.bounds for shape in shapes]).max())
+    here = subset(at, rows)
+    away = [np.abs(shape.distance(points[rows], here)) <= gap for shape in shapes]
+    rows = rows[np.sum(away, axis=0) >= 2]
+    if len(rows):
+        # Inside is where all that is around is inside.
+        steps = np.random.default_rng(0).normal(size=(AROUND, points.shape[1]))
+        steps *= 16 * gap / np.linalg.norm(steps, axis=1, keepdims=True)
+        around = (points[rows, None] + steps).reshape(-1, points.shape[1])
+        values = None if at is None else {s: np.repeat(v[rows], AROUND) for s, v in at.items()}
+        found = np.any([shape.contains(around, values) for shape in shapes], axis=0)
+        inside[rows] = found.reshape(-1, AROUND).all(axis=1)
+    return inside
 
 
 def drawn_from(shapes: Sequence[AbstractShape], sizes: Array, unit: Array, at: At = None) -> Array:
@@ -140,7 +163,8 @@ def share_kept(region: AbstractShape | Part) -> float:
 
 def is_empty(shape: AbstractShape) -> bool:
     """Whether no point of a shape is found."""
-    count = BATCH
-    at = parameter_values(shape.symbols, count)
-    unit = np.random.default_rng(0).random((count, shape.dimension))
-    return bool(np.isnan(shape.draw(unit, at)[:, 0]).all())
+    at = parameter_values(shape.symbols, PROBED)
+    unit = np.random.default_rng(0).random((PROBED, shape.dimension))
+    if not np.isnan(shape.draw(unit, at)[:, 0]).all():
+        return False
+    return bool(shape.symbols) or shape.dimension > 3 or not has_points(shape)

@@ -17,12 +17,15 @@ import numpy as np
 import sympy
 
 from pinnsolve.errors import ProblemError
+from pinnsolve.geometry.cover import Cover, cover
 from pinnsolve.geometry.implicit import conjunction, disjunction
-from pinnsolve.geometry.numbers import Array, At, parameter_values
+from pinnsolve.geometry.numbers import Array, At, Flags, parameter_values
 from pinnsolve.geometry.piece import AbstractPiece
-from pinnsolve.geometry.sampling import drawn_from, in_box, is_empty, rejected
+from pinnsolve.geometry.sampling import drawn_from, in_box, in_union, is_empty, rejected
 from pinnsolve.geometry.shape import AbstractShape
 
+TRIED = 1024  # points by which it is told how much is left
+THIN = 1 / 16  # of those that are drawn from
 SPACIOUS = 4.0  # a box around two shapes is not larger than that many times the two
 
 
@@ -70,10 +73,20 @@ class AbstractPair(AbstractShape):
         return (*self.first.signs, *self.second.signs)
 
     def draw(self, unit: Array, at: At = None) -> Array:
-        return rejected(self, self._source.draw(unit, at), at)
+        drawn = self._source.draw(unit, at) if self._cover is None else self._cover.draw(unit)
+        return rejected(self, drawn, at)
 
     def reach(self, at: At = None) -> Any:
-        return self._source.reach(at)
+        return self._source.reach(at) if self._cover is None else self._cover.measure
+
+    @cached_property
+    def _cover(self) -> Cover | None:
+        """Small boxes to draw from, if little is left of what points are drawn from."""
+        if self.symbols or self.dimension > 3:
+            return None
+        unit = np.random.default_rng(0).random((TRIED, self.dimension))
+        kept = ~np.isnan(rejected(self, self._source.draw(unit), None)[:, 0])
+        return cover(self) if kept.mean() < THIN else None
 
     @property
     def _source(self) -> AbstractShape:
@@ -99,6 +112,9 @@ class Union(AbstractPair):
 
     def distance(self, points: Array, at: At = None) -> Array:
         return np.minimum(self.first.distance(points, at), self.second.distance(points, at))
+
+    def contains(self, points: Any, at: At = None) -> Flags:
+        return in_union((self.first, self.second), points, at)
 
     def draw(self, unit: Array, at: At = None) -> Array:
         if self._boxed:
@@ -144,6 +160,9 @@ class Intersection(AbstractPair):
     def distance(self, points: Array, at: At = None) -> Array:
         return np.maximum(self.first.distance(points, at), self.second.distance(points, at))
 
+    def contains(self, points: Any, at: At = None) -> Flags:
+        return self.first.contains(points, at) & self.second.contains(points, at)
+
     @property
     def _source(self) -> AbstractShape:
         if self.first.symbols or self.second.symbols:
@@ -174,6 +193,11 @@ class Difference(AbstractPair):
 
     def distance(self, points: Array, at: At = None) -> Array:
         return np.maximum(self.first.distance(points, at), -self.second.distance(points, at))
+
+    def contains(self, points: Any, at: At = None) -> Flags:
+        # Where shapes of a union touch, its distance is 0 inside.
+        outside = self.second.excludes(points, at) & ~self.second.contains(points, at)
+        return self.first.contains(points, at) & outside
 
     def implicit(self, x: Sequence[Any]) -> sympy.Expr:
         return conjunction([self.first.implicit(x), -self.second.signed(x)])

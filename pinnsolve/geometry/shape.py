@@ -110,6 +110,10 @@ class AbstractShape(ABC):
         """Which points (n, d) are inside, (n,); those on the boundary are not."""
         return self.distance(np.asarray(points, float), at) < 0
 
+    def excludes(self, points: Any, at: At = None) -> Flags:
+        """Which points (n, d) are outside, (n,); those on the boundary are not."""
+        return self.distance(np.asarray(points, float), at) > 0
+
     @property
     def whole(self) -> bool:
         """Whether all of every piece bounds the shape, and `draw` never rejects: true of primitives

@@ -8,7 +8,7 @@ than the tolerance, and so all corners, count as hidden.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from pinnsolve.geometry.numbers import Array, At, Flags, subset
 if TYPE_CHECKING:
     from pinnsolve.geometry.shape import AbstractShape
 
-PARALLEL = 1 - 1e-6  # of the cosine between two normals
+PARALLEL = 1 - 1e-4  # of the cosine between two normals
 
 
 def visible(
@@ -26,7 +26,7 @@ def visible(
     points: Array,
     at: At = None,
     others: Iterable[int] | None = None,
-    share: float = 1.0,
+    share: Any = 1.0,
 ) -> Flags:
     """Which points of a piece are points of the boundary, and of no other piece before it.
 
@@ -36,11 +36,11 @@ def visible(
         points: (n, d) on the piece.
         at: values of parameters, (n,) each.
         others: the pieces that may come near; all by default.
-        share: of the shape's tolerance.
+        share: of the shape's tolerance, a float or (n,).
     """
     normals = shape.pieces[index].normals(points, at)
     tolerance = share * shape.tolerance
-    step = tolerance * normals
+    step = np.asarray(tolerance)[..., None] * normals
     both = None if at is None else {s: np.concatenate([v, v]) for s, v in at.items()}
     inside = shape.contains(np.concatenate([points - step, points + step]), both)
     kept = inside[: len(points)] != inside[len(points) :]
