@@ -244,6 +244,28 @@ def test_a_jump_between_the_ends_may_be_unknown() -> None:
     assert problem.solve(steps=60, **QUIET).parameters["jump"].value == pytest.approx(6, rel=1e-5)
 
 
+@pytest.mark.parametrize("round_", [False, True])
+def test_numbers_in_conditions_on_whole_boundaries_are_found(round_: bool) -> None:
+    """u_xx + u_yy = f with u = a + b x on the boundary, for f = 3 in a disc and 0 in a box."""
+    x, y = ps.coordinates("x y")
+    u = ps.field("u", x, y)
+    a, b, f = (ps.unknown(name, 0.5) for name in "abf")
+    xs, ys = np.random.default_rng(0).uniform(-0.6, 0.6, (2, 20))
+    values, disc = 1 + 2 * xs, ps.Disk((0, 0), 1)
+    if round_:
+        values = values + 0.75 * (xs**2 + ys**2 - 1)
+    problem = ps.Problem(
+        u.dxx + u.dyy - f,
+        ps.on(disc.boundary, u - a - b * x) if round_ else ps.on_boundary(u - a - b * x),
+        ps.observations({u: values}, at={x: xs, y: ys}),
+        domain=disc if round_ else {x: (-1, 1), y: (-1, 1)},
+    )
+    network = ps.MLP(2, 1, width=10, depth=2)
+    found = problem.solve(network=network, steps=40, progress=False).parameters
+    truth = [1, 2, 3 if round_ else 0]
+    assert [found[name].value for name in "abf"] == pytest.approx(truth, abs=2e-3)
+
+
 # --- slow: the scatter of repetitions ---------------------------------------------------------
 
 REPETITIONS = 50
