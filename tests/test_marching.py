@@ -1,5 +1,6 @@
 """Time marching on problems with known answers."""
 
+import re
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -178,7 +179,9 @@ def test_windows_correct_the_windows_of_a_solution(decay: ps.Solution) -> None:
 
 def test_starts_that_hold_exactly_leave_no_jump() -> None:
     solution = DECAY.solve(windows=2, steps=40, **{**TINY, "exact": "require"})
-    assert solution.report().count("jump 0.0e+00") == 2
+    jumps = [float(found) for found in re.findall(r"jump (\S+),", solution.report())]
+    assert len(jumps) == 2
+    assert max(jumps) < 1e-15  # the known part is a number where the network is evaluated
     assert solution.error()["a"] < 1e-4
 
 
