@@ -31,6 +31,7 @@ from pinnsolve.nets import MLP, Cell, PeriodicEmbedding, SequentialCell
 from pinnsolve.nets.initializers import constant
 from pinnsolve.pde.ansatz import Ansatz, Reasons, impose, refuse, with_positive
 from pinnsolve.pde.columns import column_values
+from pinnsolve.pde.compatibility import incompatible
 from pinnsolve.pde.coordinates import is_log
 from pinnsolve.pde.numeric import largest
 from pinnsolve.pde.periodicity import periodic_axes
@@ -156,7 +157,9 @@ def approximate(
         network = cells_of(system, network, periodic=False)
         model = represent(system, network, sized(with_positive(system, upon(base, ())), sizes))
         return system, model, {r.name: 'exact="never"' for r in system.conditions}
-    barred: Reasons = dict.fromkeys(weighed, "it has a weight") if exact == "auto" else {}
+    barred: Reasons = {}
+    if exact == "auto":
+        barred = incompatible(system) | dict.fromkeys(weighed, "it has a weight")
     barred |= {
         r.name: "it contains a number to be found"
         for r in system.conditions
