@@ -71,12 +71,12 @@ from pinnsolve.pde import equations
 from pinnsolve.pde.boundary import on_boundary
 from pinnsolve.pde.coordinates import coordinates, parameter
 from pinnsolve.pde.fields import field, fields
-from pinnsolve.pde.integrals import integral
 from pinnsolve.pde.observations import observations
 from pinnsolve.pde.operators import at, divergence, gradient, laplace, pin
 from pinnsolve.pde.parts import on
 from pinnsolve.pde.problem import Problem
 from pinnsolve.pde.readers import read_observations
+from pinnsolve.pde.region_integrals import integral
 from pinnsolve.pde.tabulated import tabulated
 from pinnsolve.pde.unknowns import unknown
 from pinnsolve.points import Points

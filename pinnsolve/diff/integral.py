@@ -16,6 +16,7 @@ from pinnsolve.diff.plan import close, monomial
 from pinnsolve.diff.trace import leaf
 from pinnsolve.pde.integrals import Quadrature, gauss, outermost
 from pinnsolve.pde.jets import InnerJet
+from pinnsolve.pde.region_integrals import RegionQuadrature
 
 Symbols = Mapping[Any, Node]
 Place = tuple[Any, ...]
@@ -52,19 +53,29 @@ class _Rule:
         self.field_channels = field_channels
 
     def value(self, term: Quadrature, symbols: Symbols, lead: tuple[int, ...]) -> Node:
-        unit, weights = (ops.constant(v[:, None]) for v in gauss(term.nodes))
         dims = (*lead, term.nodes, 1)
         outer = {k: _with_axis(node, len(lead)) for k, node in symbols.items()}
-        low, high = freeze(term.low, outer), freeze(term.high, outer)
-        length = high - low
-        inside: dict[Any, Node] = {**outer, term.variable: low + length * unit}
+        moved, weights = self._nodes(term, outer)
+        inside: dict[Any, Node] = {**outer, **moved}
         for place, jets in self._places(term).items():
             inside |= self._jets(place, jets, inside, dims)
         for inner in outermost(term.integrand):
             inside[inner] = self.value(inner, inside, dims[:-1])
-        total = freeze(term.integrand, inside) * (length * weights)
+        total = freeze(term.integrand, inside) * weights
         total = ops.sum_axes(ops.widen(total, dims), (-2,))
         return ops.reshape(total, (*lead, 1))
+
+    @staticmethod
+    def _nodes(term: Quadrature, outer: Symbols) -> tuple[dict[Any, Node], Node]:
+        """The variables at all nodes, ``(Q, 1)``, and the weights."""
+        if isinstance(term, RegionQuadrature):
+            points, weights = term.rule()
+            columns = [ops.constant(c[:, None]) for c in points.T]
+            return dict(zip(term.variables, columns, strict=True)), ops.constant(weights[:, None])
+        unit, shares = (ops.constant(v[:, None]) for v in gauss(term.nodes))
+        low, high = freeze(term.low, outer), freeze(term.high, outer)
+        length = high - low
+        return {term.variable: low + length * unit}, length * shares
 
     def _places(self, term: Quadrature) -> dict[Place, list[InnerJet]]:
         """The jets that move with the variable and with none of an integral inside."""

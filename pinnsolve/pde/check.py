@@ -18,6 +18,7 @@ from pinnsolve.pde.conditions import Condition, Interval
 from pinnsolve.pde.coordinates import Coordinate, Parameter
 from pinnsolve.pde.fields import Field, NormalDerivative, is_finite_number
 from pinnsolve.pde.parts import OnPart
+from pinnsolve.pde.region_integrals import without_fluxes
 from pinnsolve.pde.text import text
 from pinnsolve.pde.unknowns import Unknown
 
@@ -234,7 +235,7 @@ def check_symbols(
     known = set(coordinates) | item.atoms(Unknown)
     if isinstance(item, OnBoundary) or (isinstance(item, OnPart) and isinstance(item.where, Part)):
         known |= item.atoms(Normal)
-    elif item.has(Normal, NormalDerivative):
+    elif without_fluxes(item).has(Normal, NormalDerivative):
         raise ProblemError(
             "PS-E033",
             "there is no normal where this holds",

@@ -146,8 +146,12 @@ def outermost(expression: Any) -> Iterator[Quadrature]:
 
 def restored(expression: Any) -> Any:
     """An expression with sympy's integrals for quadratures, for people to read and to use again."""
-    found = {}
-    for term in outermost(expression):
+    found: dict[Any, Any] = {}
+    terms: Any = outermost(expression)
+    for term in terms:
+        if hasattr(term, "rule"):
+            found[term] = term.as_written(restored(term.integrand))
+            continue
         variable = Coordinate(term.variable.name.replace("'", "_"))
         integrand = restored(term.integrand).xreplace({term.variable: variable})
         found[term] = sympy.Integral(integrand, (variable, term.low, term.high))
@@ -162,16 +166,21 @@ def summed(expression: Any, count: int = 32) -> Any:
     4.0
     """
     found = {}
-    for term in _integrals(expression):
+    terms: Any = _integrals(expression)
+    for term in terms:
         nested = isinstance(term, Quadrature)
+        if nested and hasattr(term, "rule"):
+            found[term] = term.written_out(summed(term.integrand, count))
+            continue
         value = summed(term.integrand if nested else term.function, count)
-        for symbol, low, high in [term.args[1:4]] if nested else term.limits:
+        limits: Any = [term.args[1:4]] if nested else term.limits
+        for symbol, low, high in limits:
             unit, weights = gauss(count)
             places = [low + (high - low) * sympy.Float(t) for t in unit]
-            terms = [
+            parts = [
                 sympy.Float(w) * value.subs(symbol, p) for w, p in zip(weights, places, strict=True)
             ]
-            value = (high - low) * sympy.Add(*terms)
+            value = (high - low) * sympy.Add(*parts)
         found[term] = value
     return expression.xreplace(found) if found else expression
 
@@ -197,44 +206,6 @@ def gauss(count: int) -> tuple[Array, Array]:
     return (1 + x) / 2, w / 2
 
 
-def integral(expression: Any, *limits: Any, nodes: int | None = None) -> sympy.Expr:
-    """An integral for equations and conditions: `sympy.Integral`, with a number of nodes if wanted.
-
-    Args:
-        expression: of fields, their derivatives, coordinates.
-        limits: (variable, low, high), the first one innermost. The variable is a coordinate of the
-            field, or another one made by `coordinates`, at which the field is then taken: `u(s)`.
-        nodes: of Gauss's rule; by default 24 for one variable, 12 each for two.
-
-    Raises:
-        ProblemError: limits that are no triples; a number of nodes that is not from 2 to 512.
-
-    >>> import pinnsolve as ps
-    >>> from sympy import Eq
-    >>> x, s = ps.coordinates("x s")
-    >>> u = ps.field("u", x)
-    >>> memory = Eq(u.dx + ps.integral((x - s) * u(s), (s, 0, x)), 0)
-    >>> print(ps.Problem(memory, Eq(u(0), 1), domain={x: (0, 5)}))
-    u.dx + Integral((-s + x)*u(s), (s, 0, x)) = 0
-    u(0) = 1
-    0 <= x <= 5
-    """
-    shown = f"integral({expression}, {', '.join(map(str, limits))})"
-    if not limits or any(not isinstance(t, tuple | list | sympy.Tuple) for t in limits):
-        raise _refused("an integral has no limits", shown)
-    made = sympy.Integral(sympy.sympify(expression, strict=True), *map(tuple, limits))
-    if nodes is None:
-        return made
-    if isinstance(nodes, bool) or not isinstance(nodes, int) or not 2 <= nodes <= MOST:
-        raise ProblemError(
-            "PS-E050",
-            f"the number of nodes is not a whole number from 2 to {MOST}",
-            f"{shown[:-1]}, nodes={nodes!r})",
-            "leave nodes out, or write for example nodes=40",
-        )
-    return Nodes(made, sympy.Integer(nodes))
-
-
 def quadrature(node: sympy.Integral, places: Mapping[Any, Any], walk: Any, nodes: int) -> Any:
     """The normal form of an integral.
 
@@ -250,7 +221,7 @@ def quadrature(node: sympy.Integral, places: Mapping[Any, Any], walk: Any, nodes
     limits: Any = node.limits
     *inner, last = limits
     if len(last) != 3:
-        raise _refused("an integral has no limits", text(node))
+        raise refused("an integral has no limits", text(node))
     symbol, *ends = last
     low, high = (walk(end, places) for end in ends)
     if any(end.has(Field) for end in ends):
@@ -293,7 +264,7 @@ def _number(integrand: Any, variable: Variable, low: float, high: float) -> floa
     return float(value)  # type: ignore[arg-type]
 
 
-def _refused(what: str, shown: str) -> ProblemError:
+def refused(what: str, shown: str) -> ProblemError:
     return ProblemError(
         "PS-E050", what, shown, "write (variable, low, high), for example Integral(u, (x, 0, 1))"
     )

@@ -14,6 +14,7 @@ from pinnsolve.errors import ProblemError
 from pinnsolve.pde.coordinates import Coordinate, Parameter
 from pinnsolve.pde.fields import Field, NormalDerivative, is_finite_number
 from pinnsolve.pde.integrals import Nodes, Variable, quadrature, restored
+from pinnsolve.pde.region_integrals import Over, region_quadrature
 from pinnsolve.pde.text import text
 
 Site = tuple[Coordinate | float | None, ...]  # None along what no field there depends on
@@ -247,6 +248,8 @@ def _walk(node: Any, places: Mapping[Any, Any], emit: Emit) -> Any:
         variables, point = node.args[1].args, node.args[2].args
         bound = dict(zip(variables, [_walk(p, places, emit) for p in point], strict=True))
         return _walk(node.expr, {**places, **bound}, emit)
+    if isinstance(node, Over):
+        return region_quadrature(node, places, lambda e, at: _walk(e, at, emit))
     if isinstance(node, sympy.Integral | Nodes):
         inner, nodes = (node.inner, node.nodes) if isinstance(node, Nodes) else (node, 0)
         return quadrature(inner, places, lambda e, at: _walk(e, at, emit), nodes)

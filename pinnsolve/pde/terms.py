@@ -17,6 +17,7 @@ from pinnsolve.pde.coordinates import Coordinate
 from pinnsolve.pde.fields import Field
 from pinnsolve.pde.integrals import Quadrature, Variable, outermost
 from pinnsolve.pde.jets import InnerJet
+from pinnsolve.pde.region_integrals import RegionQuadrature
 from pinnsolve.pde.unknowns import Unknown
 
 Scope = Mapping[Any, Quadrature]
@@ -34,21 +35,21 @@ def check_integrals(condition: Condition, domain: Domain) -> None:
     """
     intervals = dict(domain)
     for term, scope in _nested(condition.residual, {}):
+        values = _between(term, scope, intervals)
         axes = {
-            axis
+            (axis, variable)
             for jet in term.integrand.atoms(InnerJet)
-            for axis, value in enumerate(jet.place)
-            if value == term.variable
+            for axis, variable in enumerate(jet.place)
+            if variable in values
         }
-        values = _between(term, scope, intervals) if axes else []
-        for axis in sorted(axes) if values else ():
+        for axis, variable in sorted(axes, key=str):
             coordinate, (low, high) = domain[axis]
-            room = _ROUNDING * (high - low)
-            if min(values) < low - room or max(values) > high + room:
+            room, (least, most) = _ROUNDING * (high - low), values[variable]
+            if least < low - room or most > high + room:
                 raise ProblemError(
                     "PS-E051",
-                    f"an integral takes a field at {coordinate} from {min(values):g} to "
-                    f"{max(values):g}, outside the domain {low:g} <= {coordinate} <= {high:g}",
+                    f"an integral takes a field at {coordinate} from {least:g} to "
+                    f"{most:g}, outside the domain {low:g} <= {coordinate} <= {high:g}",
                     condition.source,
                     "integrate inside the domain, or enlarge it",
                 )
@@ -63,16 +64,20 @@ def _nested(expression: Any, scope: Scope) -> Iterator[tuple[Quadrature, Scope]]
 
 def _between(
     term: Quadrature, scope: Scope, intervals: Mapping[Any, tuple[float, float]]
-) -> list[float]:
-    """Values of both limits at some places; none where they depend on what is unknown."""
+) -> dict[Any, tuple[float, float]]:
+    """Between which values each variable runs; none where that depends on what is unknown."""
+    if isinstance(term, RegionQuadrature):
+        points, _ = term.rule()
+        return {v: (c.min(), c.max()) for v, c in zip(term.variables, points.T, strict=True)}
     symbols = set().union(*(q.low.free_symbols | q.high.free_symbols for q in scope.values()))
     symbols |= term.low.free_symbols | term.high.free_symbols
     order = sorted((s for s in symbols if not isinstance(s, Variable)), key=str)
     if not set(order) <= intervals.keys():
-        return []
+        return {}
     ranges = [np.linspace(*intervals[c], _PARTS).tolist() for c in order]
     places = [dict(zip(order, place, strict=True)) for place in product(*ranges)]
-    return [v for place in places for v in _ends(term, place, scope)]
+    found = [v for place in places for v in _ends(term, place, scope)]
+    return {term.variable: (min(found), max(found))}
 
 
 def _ends(term: Quadrature, place: Mapping[Any, float], scope: Scope) -> list[float]:

@@ -27,6 +27,7 @@ from pinnsolve.pde.known import Known
 from pinnsolve.pde.observations import Observations
 from pinnsolve.pde.parts import OnPart, Where
 from pinnsolve.pde.problem import Problem
+from pinnsolve.pde.region_integrals import Over
 from pinnsolve.pde.shape_tree import shape_from_data, shape_to_data
 from pinnsolve.pde.tabulated import Table, tables
 from pinnsolve.pde.unknowns import Unknown
@@ -49,9 +50,12 @@ _NODES: dict[str, Callable[..., Any]] = {
         *(sympy.floor, sympy.ceiling, sympy.Mod),
         *(relational.Eq, relational.Ne, relational.Lt, relational.Le, relational.Gt, relational.Ge),
         *(sympy.And, sympy.Or, sympy.Not),
-        *(ExprCondPair, OnBoundary, OnPart, NormalDerivative, Nodes),
+        *(ExprCondPair, OnBoundary, OnPart, NormalDerivative, Nodes, Over),
     )
 }
+_AS_MADE = (
+    *("Tuple", "ExprCondPair", "Subs", "OnBoundary", "OnPart", "NormalDerivative", "Nodes", "Over"),
+)
 _CONSTANTS: dict[str, Any] = {
     "pi": sympy.pi,
     "E": sympy.E,
@@ -299,15 +303,7 @@ def _rebuild(data: Sequence[Any], names: Names) -> Any:
     if kind not in _NODES:
         raise FileError(f"the file contains {kind!r}, which is no known function")
     args = [_rebuild(a, names) for a in rest]
-    if kind in (
-        "Tuple",
-        "ExprCondPair",
-        "Subs",
-        "OnBoundary",
-        "OnPart",
-        "NormalDerivative",
-        "Nodes",
-    ):
+    if kind in _AS_MADE:
         return _NODES[kind](*args)
     # The tree must come back as it was, even where sympy would now write it in another way.
     return _NODES[kind](*args, evaluate=False)
