@@ -168,10 +168,10 @@ def summed(expression: Any, count: int = 32) -> Any:
     found = {}
     terms: Any = _integrals(expression)
     for term in terms:
-        nested = isinstance(term, Quadrature)
-        if nested and hasattr(term, "rule"):
+        if hasattr(term, "rule"):
             found[term] = term.written_out(summed(term.integrand, count))
             continue
+        nested = isinstance(term, Quadrature)
         value = summed(term.integrand if nested else term.function, count)
         limits: Any = [term.args[1:4]] if nested else term.limits
         for symbol, low, high in limits:
