@@ -108,6 +108,11 @@ ROWS = (
         "inverse Burgers, 1 % noise", "inverse_burgers_noise", 40, 1e-2, 3e-3, None, RAISSI,
         ("lambda1", "lambda2"),
     ),
+    Row(
+        "Lorenz, three coefficients", "lorenz", 20, 1e-4, 1e-7, None, "", ("sigma", "rho", "beta")
+    ),
+    Row("reaction, rate and diffusivity", "reaction_inverse", 60, 1e-2, 1e-3, None, "", ("k", "D")),
+    Row("a diffusivity that varies", "diffusivity", 30, 1e-2, 1e-4, None, "", ("k",)),
 )  # fmt: skip
 
 

@@ -21,7 +21,8 @@ from pinnsolve.pde.conditions import Condition, classify_observed
 from pinnsolve.pde.coordinates import Parameter
 from pinnsolve.pde.fields import Field
 from pinnsolve.pde.numeric import evaluate
-from pinnsolve.pde.observations import Observations, check_inside
+from pinnsolve.pde.observations import Observations, check_in_shape, check_inside
+from pinnsolve.pde.parts import axes_of
 from pinnsolve.pde.problem import Problem
 from pinnsolve.solution_field import AbstractEvaluator
 
@@ -109,6 +110,9 @@ def _check(
             names = ", ".join(f.name for f in problem.fields)
             raise SolutionError(f"{strangers[0]} is observed, the fields are {names}")
         check_inside(given, problem.domain, {c for f in fields for c in f.coordinates} & needed)
+        if problem.shape is not None:
+            axes = axes_of(problem.shape, problem.coordinates)
+            check_in_shape(given, problem.shape, [problem.coordinates[axis] for axis in axes])
     for p, value in guess.items():
         if p not in wanted or not p.low <= value <= p.high:
             names = ", ".join(f"{q.low:g} <= {q} <= {q.high:g}" for q in wanted)

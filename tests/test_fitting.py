@@ -131,6 +131,19 @@ def test_observations_outside_the_domain_are_refused():
         fit(DECAY, TRUE, [ps.observations({z: [1.0, 1.0]}, at={t: [1.0, 2.0]})], {})
 
 
+def test_observations_outside_a_shape_are_refused():
+    x, y = ps.coordinates("x y")
+    w, f = ps.field("w", x, y), ps.parameter("f", 0, 4)
+    disc = ps.Disk((0, 0), 1)
+    problem = ps.Problem(w.dxx + w.dyy + f, ps.on(disc.boundary, w), domain=disc)
+    exact = SimpleNamespace(derivative=lambda name, orders, p: p[:, 2] * (1 - p[:, 0] ** 2) / 4)
+    inside = ps.observations({w: [0.5, 0.375]}, at={x: [0.0, 0.5], y: 0})
+    assert fit(problem, exact, [inside], {})["f"].value == pytest.approx(2, rel=1e-6)
+    outside = ps.observations({w: [1.0, 0.5]}, at={x: [0.8, 0.5], y: [0.8, 0]})
+    with pytest.raises(ProblemError, match=r"outside .*Disk.* in row 0 \(from 0\)"):
+        fit(problem, exact, [outside], {})
+
+
 def test_a_trained_solution_is_fitted():
     rate = ps.parameter("k", 0.5, 1.5)
     start = ps.Problem(y.dt + rate * y, Eq(y(0), 1), domain={t: (0, 2)})
