@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sympy import Eq, sin
+from sympy import Eq, exp, pi, sin
 
 import pinnsolve as ps
 from pinnsolve.errors import ProblemError
@@ -97,3 +97,17 @@ def test_a_coefficient_of_an_ordinary_equation_is_found():
     assert solution.error({"c": truth})["c"] < 1e-3
     assert "c = exp(N)" in solution.report()
     assert (solution.c(np.linspace(0, 1, 100)) > 0).all()
+
+
+def test_a_source_of_time_is_found_from_the_middle_of_a_rod():
+    """u_t = u_xx + f(t) sin(pi x) with u = sin(pi x) exp(-t), so f = (pi^2 - 1) exp(-t)."""
+    w, f = ps.field("w", x, t), ps.field("f", t)
+    problem = ps.Problem(
+        Eq(w.dt, w.dxx + f * sin(pi * x)),
+        Eq(w(x, 0), sin(pi * x)),
+        *(w(0, t), w(1, t), Eq(w(0.5, t), exp(-t))),
+        domain={x: (0, 1), t: (0, 1)},
+    )
+    network: Any = {w: ps.MLP(2, 1, width=10, depth=2), f: ps.MLP(1, 1, width=6, depth=1)}
+    solution = problem.solve(network=network, steps=50, progress=False)
+    assert solution.error({"f": (pi**2 - 1) * exp(-t)})["f"] < 1e-3
