@@ -78,6 +78,7 @@ from pinnsolve.pde.problem import Problem
 from pinnsolve.pde.readers import read_observations
 from pinnsolve.pde.region_integrals import integral
 from pinnsolve.pde.tabulated import tabulated
+from pinnsolve.pde.units import quantity
 from pinnsolve.pde.unknowns import unknown
 from pinnsolve.points import Points
 from pinnsolve.solution import Solution
@@ -191,6 +192,7 @@ __all__ = [
     "ops",
     "parameter",
     "pin",
+    "quantity",
     "read_observations",
     "read_polygons",
     "solve",

@@ -60,6 +60,7 @@ CONFINED = {
         "problems",
     ),
     "matplotlib": ("pinnsolve.plot",),
+    "pint": ("pinnsolve.pde.units",),
     "rich": ("pinnsolve.progress",),
     "h5py": (
         "pinnsolve.solution_file",

@@ -228,12 +228,18 @@ def _claim(stated: Stated) -> Outcome:
     return Outcome(", ".join(problem.exact), warnings=tuple(found))
 
 
+def _units(stated: Stated) -> Outcome:
+    shown = ", ".join(f"{text(name)}: {unit}" for name, unit in stated.problem.units.items())
+    return Outcome(shown or "none are given", "ok" if shown else "-")
+
+
 # What a `Problem` is made by refuses the codes of the first rows before there is one to check.
 CHECKS: tuple[tuple[str, str, Callable[[Stated], Outcome]], ...] = (
     ("PS-E001 PS-E002 PS-E007 PS-E017", "statements are equations of the fields", _statements),
     ("PS-E003 PS-E016 PS-E018", "fields are taken as they were declared", _fields),
     ("PS-E006 PS-E014", "every coordinate has an interval", _domain),
     ("PS-E004", "every symbol is known", _symbols),
+    ("PS-E025", "terms have the same units", _units),
     ("PS-E005 PS-E015", "conditions lie in the domain", _places),
     ("PS-E052 PS-E053 PS-E054", "every function has values", _functions),
     ("PS-E050 PS-E051", "integrals stay in the domain", _integrals),

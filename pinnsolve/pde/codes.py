@@ -24,6 +24,7 @@ CODES: dict[str, str] = {
     "PS-E022": "observations that cannot be used",
     "PS-E023": "an equation follows from others",
     "PS-E024": "the exact solution does not satisfy the problem",
+    "PS-E025": "units that do not fit",
     "PS-E026": "a problem that is not written in dimensionless form",
     "PS-E030": "a condition is on something that is no part of the domain",
     "PS-E031": "a set of points is empty",

@@ -24,6 +24,7 @@ from pinnsolve.pde.homes import homes_of
 from pinnsolve.pde.observations import Observations
 from pinnsolve.pde.parts import OnPart, axes_of, region_name
 from pinnsolve.pde.text import statement, text
+from pinnsolve.pde.units import applied
 from pinnsolve.pde.unknowns import Unknown
 
 if TYPE_CHECKING:
@@ -42,6 +43,8 @@ class Problem:
         domain: the interval of each coordinate; or a shape of `pinnsolve.geometry`, alone or as
             in {(x, y): shape, t: (0, 1)}.
         exact: the exact solution, if known, for error reports: an expression for each field.
+        units: unit of each coordinate, field and unknown number, as pint reads it; every term of
+            every statement is compared, and a `quantity` becomes a number.
 
     Attributes:
         equations: as given, flattened.
@@ -53,6 +56,7 @@ class Problem:
         exact: expression by field name, or None.
         shape: the shape of the domain in its first coordinates of space; None where it is a box.
         checks: what was checked, see `check`.
+        units: as given; the numbers of the equations are in them. A file does not hold them.
 
     Raises:
         ProblemError: the problem cannot be solved as it stands; the message says what to change.
@@ -79,12 +83,14 @@ class Problem:
     exact: dict[str, sympy.Expr] | None = attribute(hash=False)
     shape: AbstractShape | None
     checks: CheckTable = attribute(compare=False)
+    units: dict[Any, str] = attribute(compare=False)
 
     def __init__(
         self,
         *equations: Any,
         domain: Mapping[Any, Any] | AbstractShape,
         exact: Mapping[Any, Any] | None = None,
+        units: Mapping[Any, str] | None = None,
     ) -> None:
         items = list(enumerate(_flatten(equations), 1))
         observed = tuple(item for _, item in items if isinstance(item, Observations))
@@ -98,9 +104,11 @@ class Problem:
         object.__setattr__(self, "domain", check.domain(intervals, fields, parameters))
         parts = tuple(p for part in parts for p in domains.settled(part, self.domain, shape))
         object.__setattr__(self, "shape", shape)
-        object.__setattr__(self, "equations", parts)
         unknowns = check.unknowns_of([*parts, *measured], self.coordinates, fields)
         object.__setattr__(self, "unknowns", unknowns)
+        parts = applied(parts, units, (*self.coordinates, *fields, *unknowns))
+        object.__setattr__(self, "units", dict(units or {}))
+        object.__setattr__(self, "equations", parts)
         object.__setattr__(self, "exact", _exact(exact, self.arguments))
         table, warned = checks.check(self)
         object.__setattr__(self, "checks", table)
