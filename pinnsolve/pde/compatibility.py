@@ -77,7 +77,7 @@ def _holds(
         return True
     x = system.coordinates
     start, side = next(iter(starts.values())), next(iter(values.values()))
-    corner = {x[start.axis]: start.end, x[side.axis]: side.end}
+    corner: Any = {x[start.axis]: start.end, x[side.axis]: side.end}
     known: dict[Any, Any] = {}
     for jet in residual.expression.atoms(Jet):
         order = jet.orders[start.axis]
@@ -88,11 +88,11 @@ def _holds(
         else:
             return True
         along = [(c, n) for k, (c, n) in enumerate(zip(x, jet.orders, strict=True)) if k != skipped]
-        value = given.value
+        value: Any = given.value
         for coordinate, count in along:
             value = value.diff(coordinate, count)
         known[jet] = value.subs(corner)
-    guesses = {unknown: sympy.Float(unknown.guess) for unknown in system.unknowns}
+    guesses: Any = {unknown: sympy.Float(unknown.guess) for unknown in system.unknowns}
     terms = sympy.Add.make_args(residual.expression.expand())
     points = box_points(system)
     try:
