@@ -28,7 +28,7 @@ from pinnsolve.history import History, Record
 from pinnsolve.optim.base import AbstractOptimizer, Look
 from pinnsolve.optim.solvers import Cholesky
 from pinnsolve.pde.known import Known
-from pinnsolve.pde.tree import problem_tables, shapes_to_data
+from pinnsolve.pde.tree import problem_tables, shapes_text
 from pinnsolve.pipeline import Pipeline
 from pinnsolve.points import Collocation, Sample
 from pinnsolve.policy import Choice
@@ -295,7 +295,7 @@ class Training:
             "unknowns": [[unknown.name, *unknown.settings] for unknown in problem.unknowns],
             "observations": [_digest(o.points, o.data) for o in problem.observations],
             "domain": [list(interval) for interval in self.pipeline.system.intervals],
-            "shapes": shapes_to_data(problem),
+            "shapes": shapes_text(problem),
             "network": model.text,
             "ansatz": [str(form) for form in model.forms],
             "optimizer": repr(self.optimizer),

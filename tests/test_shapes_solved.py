@@ -8,6 +8,7 @@ from sympy import Rational, cos, exp
 
 import pinnsolve as ps
 from pinnsolve.draws import AbstractDraw
+from pinnsolve.errors import FileError
 
 x, y, t = ps.coordinates("x y t")
 u, v = ps.fields("u v", x, y)
@@ -106,3 +107,24 @@ def test_windows_of_time_on_a_disc():
     solution = problem.solve(network=network, windows=2, steps=40, seconds=None, progress=False)
     assert solution.problem == problem
     assert solution.error()["w"] < 1e-2
+
+
+def test_a_run_on_a_shape_goes_on_from_its_checkpoint_and_from_no_other(tmp_path: Any):
+    options: Any = {
+        "network": ps.MLP(2, 1, width=4, depth=1),
+        "device": "reference",
+        "progress": False,
+        "checkpoint": tmp_path / "run.h5",
+    }
+    plate().solve(steps=2, **options)
+    resumed = plate().solve(steps=4, **options)
+    whole = plate().solve(steps=4, **{**options, "checkpoint": None})
+    assert resumed.error() == whole.error()
+    smaller = ps.Rectangle((0, 0), (2, 1)) - ps.Disk((1, 0.5), 0.2, name="hole")
+    other = ps.Problem(
+        ps.laplace(u),
+        ps.on(smaller.boundary, {u: harmonic}),
+        domain=smaller,
+    )
+    with pytest.raises(FileError, match="another run"):
+        other.solve(steps=4, **options)

@@ -50,6 +50,11 @@ class NormalDerivative(sympy.Expr):
             found = sympy.Add(*(Normal(k) * found.diff(c) for k, c in enumerate(along))).expand()
         return found
 
+    def _latex(self, printer: Any) -> str:
+        power = "" if self.order == 1 else f"^{{{self.order}}}"
+        along = rf"\frac{{\partial{power}}}{{\partial n{power}}}"
+        return f"{along} {printer._print(self.target)}"
+
     def _eval_derivative(self, s: Any) -> Any:
         return NormalDerivative(self.target.diff(s), self.args[1])
 

@@ -8,6 +8,7 @@ Invariant: `from_data(to_data(e), names) == e`, and the data survives JSON.
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from hashlib import blake2b
 from types import MappingProxyType
 from typing import Any
 
@@ -164,10 +165,12 @@ def problem_to_data(problem: Problem) -> dict[str, Any]:
     }
 
 
-def shapes_to_data(problem: Problem) -> list[Any]:
-    """The shape of the domain, if it has one, and where each condition on one holds."""
+def shapes_text(problem: Problem) -> list[str]:
+    """The shape of the domain, if it has one, and where each condition on one holds: in words, with
+    a digest of all that the words leave out."""
     items = [] if problem.shape is None else [Where(problem.shape)]
-    return [to_data(w) for w in (*items, *(w for e in problem.equations for w in e.atoms(Where)))]
+    items += [w for e in problem.equations for w in e.atoms(Where)]
+    return [f"{w.region!r} ({blake2b(repr(to_data(w)).encode()).hexdigest()[:8]})" for w in items]
 
 
 def problem_arrays(problem: Problem) -> dict[str, Array]:
