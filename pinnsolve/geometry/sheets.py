@@ -38,6 +38,7 @@ from pinnsolve.geometry.visible import visible
 INSIDE, SURFACE = 4096, 1024  # points that tell
 ZERO = 1e-9  # of the extent: on a surface
 NEAR = 1e-3  # of the extent: what is nearer touches
+TINY = sympy.Rational(1, 10**36)  # so that there is a value at a corner, in float32, too
 ROUNDS, TRIES = 7, 128  # of the search for where two pieces are nearest
 
 
@@ -218,7 +219,7 @@ def _corner(planes: Sequence[sympy.Expr], x: Sequence[Any]) -> sympy.Expr | None
     a, b = (p / nearby(float(n)) for p, n in zip(planes, lengths, strict=True))
     power = nearby(float(np.pi / (np.pi + 2 * np.arctan2(difference**0.5, total**0.5))))
     along, across = (a + b) / sympy.sqrt(nearby(total)), (a - b) / sympy.sqrt(nearby(difference))
-    away = sympy.sqrt(along**2 + across**2)
+    away = sympy.sqrt(along**2 + across**2 + TINY)
     # Half the angle, smooth but opposite to the middle, where the shape is not.
     return away**power * sympy.cos(2 * power * sympy.atan(across / (away + along)))
 

@@ -220,7 +220,9 @@ def test_a_corner_into_the_domain_has_its_singular_function() -> None:
     """Along the middle the factor goes like r^(2/3), the exponent of an angle of 3 pi / 2."""
     form, _ = imposed(CASES["corner"][0])
     r = np.array([1e-6, 1e-4])
-    values = sympy.lambdify((x, y), form.factor)(-r, -r)
+    factor = sympy.lambdify((x, y), form.factor)
+    assert factor(0.0, 0.0) == pytest.approx(0, abs=1e-10)
+    values = factor(-r, -r)
     assert np.diff(np.log(values))[0] / np.diff(np.log(r))[0] == pytest.approx(2 / 3, abs=1e-3)
 
 
