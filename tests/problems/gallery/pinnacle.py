@@ -181,7 +181,7 @@ def step_behind() -> ps.Problem:
     return ps.Problem(
         *ps.equations.NavierStokes(u, v, p, reynolds=100),
         ps.on(channel.left, {u: 4 * y * (1 - y), v: 0}),
-        ps.on(channel.right, p),
+        ps.on(channel.right, p, u.dn, v.dn),  # the peer has but the pressure
         ps.on(walls, {u: 0, v: 0}),
         domain=channel,
     )
@@ -198,7 +198,7 @@ def flow_long_time() -> ps.Problem:
         *(f(x, side, t) for f in (u, v) for side in (0, 1)),
         Eq(u(0, y, t), inlet),
         v(0, y, t),
-        *(f(2, y, t) for f in (p, u.dx, v.dx)),  # the peer has but the pressure, which is too few
+        *(f(2, y, t) for f in (p, u.dx, v.dx)),  # the peer has but the pressure
         u(x, y, 0),
         v(x, y, 0),
         domain={x: (0, 2), y: (0, 1), t: (0, 5)},
