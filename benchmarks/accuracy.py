@@ -24,15 +24,7 @@ import numpy as np
 
 from benchmarks.curves import Curve, Panel, draw
 from benchmarks.measure import table, text
-from benchmarks.runs import (
-    ROOT,
-    Job,
-    add_arguments,
-    end,
-    publish_between,
-    records,
-    run_all,
-)
+from benchmarks.runs import ROOT, Job, add_arguments, end, publish_between, records, run_all
 
 SEEDS = (0, 1, 2)
 MARGIN = 900.0  # seconds that a run may take beside its training
@@ -142,9 +134,7 @@ ROWS = (
 def jobs(rows: Sequence[Row], budget: float, folder: Path, problems: Path) -> list[Job]:
     """All rows with the first seed, then with the next, so that a table is there early."""
     return [
-        _job(row, seed, row.seconds * budget, folder, problems)
-        for seed in SEEDS
-        for row in rows
+        _job(row, seed, row.seconds * budget, folder, problems) for seed in SEEDS for row in rows
     ]
 
 
@@ -152,12 +142,7 @@ def _job(row: Row, seed: int, seconds: float, folder: Path, problems: Path) -> J
     name = f"{row.file}-{seconds:g}s-{seed}"
     path = problems / f"{row.file}.py"
     options = ["--json", "--seed", str(seed), "--seconds", f"{seconds:g}"]
-    key = {
-        "problem": row.file,
-        "seed": seed,
-        "allowed": seconds,
-        "text": text_hash(path),
-    }
+    key = {"problem": row.file, "seed": seed, "allowed": seconds, "text": text_hash(path)}
     command = [str(path), *options, "--output", str(folder.resolve() / name)]
     return Job(name, command, key, 2 * seconds + MARGIN)
 
@@ -172,9 +157,7 @@ def text_hash(path: Path) -> str:
         if isinstance(node, ast.ImportFrom) and node.module == "problems"
         for alias in node.names
     ]
-    whole = source + "".join(
-        text_hash(path.with_name(f"{name}.py")) for name in sorted(names)
-    )
+    whole = source + "".join(text_hash(path.with_name(f"{name}.py")) for name in sorted(names))
     return sha256(whole.encode()).hexdigest()[:16]
 
 
@@ -200,28 +183,18 @@ def _line(row: Row, found: Sequence[Record]) -> list[str]:
     if not done:
         return [row.title, crashed, *[f"{target:.0e}" for target in (row.first, row.goal)],
                 *["-"] * 5, best]  # fmt: skip
-    fields = {
-        name: max(_value(r["errors"][name]) for r in done) for name in done[0]["errors"]
-    }
+    fields = {name: max(_value(r["errors"][name]) for r in done) for name in done[0]["errors"]}
     worst = max(merit(r["errors"], row.fields) for r in done)
-    few = (
-        f"seeds {', '.join(str(r['seed']) for r in done)} only"
-        if len(done) < len(SEEDS)
-        else ""
-    )
+    few = f"seeds {', '.join(str(r['seed']) for r in done)} only" if len(done) < len(SEEDS) else ""
     told = ", ".join(f"{name} {error:.1e}" for name, error in fields.items())
     times = [reached(row, r["curve"], row.first) for r in done]
     middle = {
-        key: statistics.median(r[key] for r in done)
-        for key in ("seconds", "steps", "parameters")
+        key: statistics.median(r[key] for r in done) for key in ("seconds", "steps", "parameters")
     }
     return [
         row.title,
         "; ".join(filter(None, [told, few, crashed])),
-        *(
-            f"{t:.0e} {'met' if worst <= t else 'missed'}"
-            for t in (row.first, row.goal)
-        ),
+        *(f"{t:.0e} {'met' if worst <= t else 'missed'}" for t in (row.first, row.goal)),
         "-" if None in times else f"{max(t for t in times if t is not None):.0f}",
         text(middle["seconds"], ".0f"),
         *(f"{middle[key]:,.0f}" for key in ("steps", "parameters")),
@@ -246,21 +219,16 @@ def merits(curve: Mapping[str, Any], fields: Sequence[str] = ()) -> list[float]:
         return [np.inf] * len(curve["seconds"])
     names, columns = curve["errors"].keys(), curve["errors"].values()
     return [
-        merit(dict(zip(names, look, strict=True)), fields)
-        for look in zip(*columns, strict=True)
+        merit(dict(zip(names, look, strict=True)), fields) for look in zip(*columns, strict=True)
     ]
 
 
 def reached(row: Row, curve: Mapping[str, Any], target: float) -> float | None:
     """When the error that counts was first at most `target`, of windows in the last one; None when
     it never was."""
-    looks = zip(
-        curve["seconds"], curve["window"], merits(curve, row.fields), strict=True
-    )
+    looks = zip(curve["seconds"], curve["window"], merits(curve, row.fields), strict=True)
     last = max(curve["window"])
-    return next(
-        (s for s, window, error in looks if window == last and error <= target), None
-    )
+    return next((s for s, window, error in looks if window == last and error <= target), None)
 
 
 def _measured_on(found: Sequence[Record]) -> str:
@@ -276,11 +244,7 @@ def panels(rows: Sequence[Row], found: Sequence[Record]) -> list[Panel]:
     for row in rows:
         done = [r for r in found if r["problem"] == row.file and "crash" not in r]
         curves = [
-            Curve(
-                f"seed {r['seed']}",
-                r["curve"]["seconds"],
-                merits(r["curve"], row.fields),
-            )
+            Curve(f"seed {r['seed']}", r["curve"]["seconds"], merits(r["curve"], row.fields))
             for r in done
         ]
         levels = {"first target": row.first, "goal": row.goal}
@@ -304,25 +268,17 @@ def publish(rows: Sequence[Row], found: Sequence[Record], docs: Path) -> None:
 def main(arguments: Sequence[str] | None = None, rows: Sequence[Row] = ROWS) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     names = [row.file for row in rows]
-    parser.add_argument(
-        "--budget", type=float, default=1.0, help="factor on all training times"
-    )
-    parser.add_argument(
-        "--only", nargs="+", choices=names, default=names, metavar="NAME"
-    )
+    parser.add_argument("--budget", type=float, default=1.0, help="factor on all training times")
+    parser.add_argument("--only", nargs="+", choices=names, default=names, metavar="NAME")
     add_arguments(parser, "accuracy", "accuracy.md")
-    parser.add_argument(
-        "--problems", type=Path, default=ROOT / "problems", help="folder of files"
-    )
+    parser.add_argument("--problems", type=Path, default=ROOT / "problems", help="folder of files")
     options = parser.parse_args(arguments)
     chosen, whole = (
         jobs(some, options.budget, options.output, options.problems)
         for some in ([row for row in rows if row.file in options.only], rows)
     )
     run_all(chosen, options.output, options.processes)
-    found = records(
-        whole, options.output
-    )  # those of earlier calls are in the table, too
+    found = records(whole, options.output)  # those of earlier calls are in the table, too
     print(overview(rows, found))
     publish(rows, found, options.docs)
     end(chosen, options.output)

@@ -37,33 +37,20 @@ EQUATIONS = {
     "Burgers": Equation("burgers", ((-1, 1), (0, 1)), 1, 3, "u_t - nu u_xx"),
     "KdV": Equation("kdv", ((-1, 1), (0, 1)), 1, 4, "u_t + c u_xxx"),
     "Poisson": Equation("poisson", ((0, 1), (0, 1)), 1, 4, "u_xx + u_yy"),
-    "biharmonic": Equation(
-        "biharmonic", ((0, 1), (0, 1)), 1, 9, "u_xxxx + 2 u_xxyy + u_yyyy"
-    ),
-    "Navier-Stokes": Equation(
-        "kovasznay", ((-0.5, 1), (-0.5, 1.5)), 3, 4, "u_xx + u_yy"
-    ),
+    "biharmonic": Equation("biharmonic", ((0, 1), (0, 1)), 1, 9, "u_xxxx + 2 u_xxyy + u_yyyy"),
+    "Navier-Stokes": Equation("kovasznay", ((-0.5, 1), (-0.5, 1.5)), 3, 4, "u_xx + u_yy"),
 }
 
 
 def residuals(
-    equation: str,
-    sin: Callable[[Any], Any],
-    x: Any,
-    u: Any,
-    u_0: Any,
-    u_1: Any,
-    top: Any,
+    equation: str, sin: Callable[[Any], Any], x: Any, u: Any, u_0: Any, u_1: Any, top: Any
 ) -> Sequence[Any]:
     """The residuals, ``(n,)`` each, at points ``(n, 2)`` from the fields, their derivatives along
     both axes and the operator of top order, ``(n, outputs)`` each. Of any library's arrays."""
     if equation in ("Burgers", "KdV"):
         return [(top + u * u_0)[:, 0]]
     if equation == "Navier-Stokes":
-        right = [
-            u[:, 0] * u_0[:, k] + u[:, 1] * u_1[:, k] - top[:, k] / REYNOLDS
-            for k in (0, 1)
-        ]
+        right = [u[:, 0] * u_0[:, k] + u[:, 1] * u_1[:, k] - top[:, k] / REYNOLDS for k in (0, 1)]
         return [u_0[:, 2] + right[0], u_1[:, 2] + right[1], u_0[:, 0] + u_1[:, 1]]
     factor = {"Poisson": 2 * math.pi**2, "biharmonic": -4 * math.pi**4}[equation]
     return [top[:, 0] + factor * (sin(math.pi * x[:, 0]) * sin(math.pi * x[:, 1]))]
@@ -111,18 +98,14 @@ class Case:
         """Parameters (Glorot's scale, biases not zero) and points, the same in every process."""
         rng = np.random.default_rng(0)
         theta = [
-            rng.normal(
-                size=shape, scale=(2 / sum(shape)) ** 0.5 if len(shape) == 2 else 0.1
-            )
+            rng.normal(size=shape, scale=(2 / sum(shape)) ** 0.5 if len(shape) == 2 else 0.1)
             for shape in self.shapes
         ]
         low, high = np.transpose(EQUATIONS[self.equation].intervals)
         x = rng.uniform(low, high, (self.points, 2))
         # Rounded first, so that both precisions evaluate at the same numbers.
         single = np.concatenate([value.ravel() for value in theta]).astype(np.float32)
-        return single.astype(self.precision), x.astype(np.float32).astype(
-            self.precision
-        )
+        return single.astype(self.precision), x.astype(np.float32).astype(self.precision)
 
     def split(self, theta: Any) -> list[Any]:
         """The flat vector as weights and biases, of any library's arrays."""

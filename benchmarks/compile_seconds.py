@@ -52,9 +52,7 @@ def start(problem: str, width: int, depth: int, cache: str) -> dict[str, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "--problems", nargs="+", default=["burgers", "kovasznay", "taylor_green"]
-    )
+    parser.add_argument("--problems", nargs="+", default=["burgers", "kovasznay", "taylor_green"])
     parser.add_argument("--depths", nargs="+", type=int, default=[3, 12])
     parser.add_argument("--width", type=int, default=20)
     parser.add_argument("--repeats", type=int, default=3)
@@ -72,16 +70,8 @@ def main() -> None:
                 )
             fastest = min(warm, key=lambda seconds: seconds["programs"])
             for label, seconds in (("cold", cold), ("second process", fastest)):
-                cases.append(
-                    {"problem": problem, "depth": depth, "start": label, **seconds}
-                )
-    header = (
-        "problem, hidden layers",
-        "programs cold, s",
-        "second process",
-        "import",
-        "rest",
-    )
+                cases.append({"problem": problem, "depth": depth, "start": label, **seconds})
+    header = ("problem, hidden layers", "programs cold, s", "second process", "import", "rest")
     rows = [
         (
             f"{cold['problem']}, {cold['depth']}",

@@ -46,13 +46,9 @@ def draw(
     """
     columns = min(columns, len(panels))
     rows = -(-len(panels) // columns)
-    figure = Figure(
-        figsize=(width * columns, 0.8 * width * rows + 0.5), layout="constrained"
-    )
+    figure = Figure(figsize=(width * columns, 0.8 * width * rows + 0.5), layout="constrained")
     axes = list(figure.subplots(rows, columns, squeeze=False).flat)
-    labels = list(
-        dict.fromkeys(curve.label for panel in panels for curve in panel.curves)
-    )
+    labels = list(dict.fromkeys(curve.label for panel in panels for curve in panel.curves))
     levels = list(dict.fromkeys(name for panel in panels for name in panel.levels))
     handles = {}
     for panel, ax in zip(panels, axes, strict=False):
@@ -68,9 +64,7 @@ def draw(
     return figure
 
 
-def _draw_panel(
-    ax: Axes, panel: Panel, labels: list[str], levels: list[str]
-) -> dict[str, object]:
+def _draw_panel(ax: Axes, panel: Panel, labels: list[str], levels: list[str]) -> dict[str, object]:
     """Draw, and give label -> what stands for it in a legend."""
     handles: dict[str, object] = {}
     for curve in panel.curves:

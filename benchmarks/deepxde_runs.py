@@ -122,9 +122,7 @@ def burgers(dde: Any) -> Any:
     )  # fmt: skip
     conditions = [
         dde.icbc.DirichletBC(domain, lambda x: 0, lambda _, on_boundary: on_boundary),
-        dde.icbc.IC(
-            domain, lambda x: -np.sin(np.pi * x[:, :1]), lambda _, initial: initial
-        ),
+        dde.icbc.IC(domain, lambda x: -np.sin(np.pi * x[:, :1]), lambda _, initial: initial),
     ]
     numbers = {"num_domain": 2540, "num_boundary": 80, "num_initial": 160}
     return dde.data.TimePDE(domain, pde, conditions, **numbers)
@@ -156,10 +154,7 @@ def kovasznay(dde: Any) -> Any:
 
     exact = [
         (lambda x: 1 - wave(x) * np.cos(2 * np.pi * x[:, 1:2]), everywhere),
-        (
-            lambda x: DECAY / (2 * np.pi) * wave(x) * np.sin(2 * np.pi * x[:, 1:2]),
-            everywhere,
-        ),
+        (lambda x: DECAY / (2 * np.pi) * wave(x) * np.sin(2 * np.pi * x[:, 1:2]), everywhere),
         (lambda x: (1 - wave(x) ** 2) / 2, outflow),
     ]
     conditions = [
@@ -178,9 +173,7 @@ def poisson(dde: Any) -> Any:
         return -second(y, x, 0, 0) - second(y, x, 0, 1) - source
 
     domain = dde.geometry.Rectangle([0, 0], [1, 1])
-    condition = dde.icbc.DirichletBC(
-        domain, lambda x: 0, lambda _, on_boundary: on_boundary
-    )
+    condition = dde.icbc.DirichletBC(domain, lambda x: 0, lambda _, on_boundary: on_boundary)
     return dde.data.PDE(domain, pde, condition, num_domain=1200, num_boundary=120)
 
 

@@ -50,9 +50,7 @@ def statement(order: int) -> ps.Problem:
     (x,) = ps.coordinates("x")
     u = ps.field("u", x)
     values = [getattr(u, "d" + "x" * k)(-1) for k in range(1, order)]
-    return ps.Problem(
-        getattr(u, "d" + "x" * order), u(-1), *values, domain={x: (-1, 1)}
-    )
+    return ps.Problem(getattr(u, "d" + "x" * order), u(-1), *values, domain={x: (-1, 1)})
 
 
 def network() -> ps.MLP:
@@ -97,9 +95,7 @@ class Patience:
     def __init__(self) -> None:
         self.seconds: dict[str, dict[int, float]] = {}
 
-    def ask(
-        self, scheme: str, order: int, make: Callable[[], Evaluation]
-    ) -> Evaluation:
+    def ask(self, scheme: str, order: int, make: Callable[[], Evaluation]) -> Evaluation:
         past = self.seconds.setdefault(scheme, {})
         now, last, before = (past.get(order - k, 0.0) for k in range(3))
         expected = max(now, last, last**2 / before if before else 0.0)
@@ -146,12 +142,7 @@ def summary(cases: list[dict[str, Any]]) -> str:
             *(text(row and row.compile_seconds, ".1f") for row in best),
         ])  # fmt: skip
     sides = ("ours", "jvp", "jet")
-    header = [
-        "k",
-        *(f"{s}, ms" for s in sides),
-        "ratio",
-        *(f"{s}, nodes" for s in sides),
-    ]
+    header = ["k", *(f"{s}, ms" for s in sides), "ratio", *(f"{s}, nodes" for s in sides)]
     return table([*header, *(f"{s}, s to compile" for s in sides)], rows)
 
 
@@ -159,9 +150,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--orders", type=int, nargs="+", default=list(range(1, 9)))
     parser.add_argument("--repeats", type=int, default=11)
-    parser.add_argument(
-        "--json", type=Path, default=Path("outputs/derivative_orders.json")
-    )
+    parser.add_argument("--json", type=Path, default=Path("outputs/derivative_orders.json"))
     options = parser.parse_args()
     one_core()
     jax = peers_jax.load()

@@ -29,9 +29,7 @@ PEERS = {  # keys of a case's summary
 COLOURS = {"pinnsolve": "black", "deepxde-pytorch": "#b2182b", "deepxde-jax": "#2166ac"}
 
 
-def draw(
-    cases: Sequence[Mapping[str, Any]], runs: Sequence[Mapping[str, Any]]
-) -> Figure:
+def draw(cases: Sequence[Mapping[str, Any]], runs: Sequence[Mapping[str, Any]]) -> Figure:
     """Ratios as bars on the left, one set a case; to the right one plot of errors a problem."""
     compared = [case for case in cases if any(case["summary"][name] for name in PEERS)]
     problems = list(dict.fromkeys(run["problem"] for run in runs))
@@ -57,12 +55,7 @@ def ratios(axes: Axes, cases: Sequence[Mapping[str, Any]]) -> None:
         values = np.array([case["summary"][name] or np.nan for case in cases])
         offset = (len(PEERS) / 2 - number - 0.5) * thickness
         bars = axes.barh(
-            places + offset,
-            values - 1,
-            0.9 * thickness,
-            left=1,
-            color=colour,
-            label=name,
+            places + offset, values - 1, 0.9 * thickness, left=1, color=colour, label=name
         )
         labels = ["" if np.isnan(value) else f"{value:.1f}" for value in values]
         axes.bar_label(bars, labels, padding=2, fontsize=7)
@@ -72,12 +65,8 @@ def ratios(axes: Axes, cases: Sequence[Mapping[str, Any]]) -> None:
     axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axes.xaxis.set_major_formatter(ScalarFormatter())
     axes.xaxis.set_minor_formatter(NullFormatter())
-    axes.set_yticks(
-        places, [case["case"].replace(" points", "") for case in cases], fontsize=8
-    )
-    axes.set_xlabel(
-        "loss and gradient, one thread: time of the peer / time of pinnsolve"
-    )
+    axes.set_yticks(places, [case["case"].replace(" points", "") for case in cases], fontsize=8)
+    axes.set_xlabel("loss and gradient, one thread: time of the peer / time of pinnsolve")
     figure_legend = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncols": 2}
     axes.legend(fontsize=8, frameon=False, **figure_legend)
     axes.spines[["top", "right"]].set_visible(False)
@@ -88,9 +77,7 @@ def errors(axes: Axes, problem: str, runs: Sequence[Mapping[str, Any]]) -> None:
     for run in runs:
         if run["curve"]:
             seconds, error, _ = zip(*run["curve"], strict=True)
-            axes.loglog(
-                seconds, error, color=COLOURS[run["solver"]], label=run["solver"]
-            )
+            axes.loglog(seconds, error, color=COLOURS[run["solver"]], label=run["solver"])
     axes.set(title=problem, ylabel="relative L2 error", xlabel="seconds")
     axes.grid(alpha=0.3)
     axes.legend(fontsize=8, frameon=False)
@@ -105,9 +92,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--folder", type=Path, default=Path("outputs"))
     folder = parser.parse_args().folder
-    figure = draw(
-        read(folder / "loss_gradient.json"), read(folder / "time_to_error.json")
-    )
+    figure = draw(read(folder / "loss_gradient.json"), read(folder / "time_to_error.json"))
     figure.savefig(folder / "benchmarks.png", dpi=150)
     print(folder / "benchmarks.png")
 

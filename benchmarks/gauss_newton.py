@@ -53,9 +53,7 @@ from benchmarks.measure import (
 NETWORKS = ("3x20", "3x36")  # 921 and 2,809 parameters
 BLOCKS = (250, 1000, 2500)
 SCHEMES = ("nested forward", "by hand")
-DAMPING = (
-    0.1  # in units of the mean diagonal entry of J'J; the step is then known to 1e-10
-)
+DAMPING = 0.1  # in units of the mean diagonal entry of J'J; the step is then known to 1e-10
 PATIENCE = 300.0
 
 
@@ -76,12 +74,7 @@ def evaluation(case: Case, threads: int) -> Evaluation:
             matrix = ShiftedMatrix(system.matrix)
             factor = matrix.factor(DAMPING * matrix.diagonal.mean())
             assert factor is not None
-            return (
-                system.matrix,
-                system.vector,
-                system.loss,
-                -factor.solve(system.vector),
-            )
+            return system.matrix, system.vector, system.loss, -factor.solve(system.vector)
 
     def result() -> tuple[float, Array]:
         system = bound.normal_equations(theta)
@@ -91,9 +84,7 @@ def evaluation(case: Case, threads: int) -> Evaluation:
     seconds = time.perf_counter() - start
     tracemalloc.start()
     call()
-    memory = tracemalloc.get_traced_memory()[1] + sum(
-        arena.nbytes for arena in bound.arenas
-    )
+    memory = tracemalloc.get_traced_memory()[1] + sum(arena.nbytes for arena in bound.arenas)
     tracemalloc.stop()
     return Evaluation("pinnsolve", call, result, seconds, memory=float(memory))
 
@@ -125,9 +116,7 @@ def parts(matrix: Array, vector: Array, step: Array) -> Array:
 def difference(one: Remote, other: Remote) -> float:
     """The largest of the loss and of each part, relative to its largest entry."""
     errors = [abs(other.loss - one.loss) / abs(one.loss)]
-    for a, b in zip(
-        np.split(one.gradient, 3), np.split(other.gradient, 3), strict=True
-    ):
+    for a, b in zip(np.split(one.gradient, 3), np.split(other.gradient, 3), strict=True):
         errors.append(float(np.abs(a - b).max() / np.abs(a).max()))
     return max(errors)
 
@@ -199,9 +188,7 @@ def _residual(jax: Any, case: Case, scheme: str, theta: Any, point: Any) -> Any:
 # --- the table ------------------------------------------------------------------------------------
 
 
-def measure(
-    case: Case, processes: Mapping[str, Worker], threads: int, rounds: int
-) -> list[Line]:
+def measure(case: Case, processes: Mapping[str, Worker], threads: int, rounds: int) -> list[Line]:
     """Ours first, the schemes of JAX, the rank update last."""
     for worker in processes.values():
         worker.forget()
@@ -216,8 +203,7 @@ def measure(
     alone = own.evaluation(rank_update, case, threads)
     seconds = in_turn([*found, alone], rounds, PATIENCE)
     lines = [
-        line(entry, difference(found[0], entry), "float64", seconds[entry.name])
-        for entry in found
+        line(entry, difference(found[0], entry), "float64", seconds[entry.name]) for entry in found
     ]
     return [*lines, Line(alone.name, 1e3 * seconds[alone.name])]
 
@@ -231,9 +217,7 @@ def summary(case: Case, threads: int, lines: Sequence[Line]) -> dict[str, float 
         "threads": threads,
         "milliseconds": own.milliseconds,
         "share of the rank update": over(alone, own),
-        "rank update gflops": flops / alone.milliseconds / 1e6
-        if alone.milliseconds
-        else None,
+        "rank update gflops": flops / alone.milliseconds / 1e6 if alone.milliseconds else None,
         "best of JAX over ours": over(fastest(lines[1:-1], ""), own),
         "megabytes": own.megabytes,
     }
@@ -260,9 +244,7 @@ def overview(cases: Sequence[Mapping[str, Any]]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument(
-        "--networks", nargs="+", default=NETWORKS, metavar="DEPTHxWIDTH"
-    )
+    parser.add_argument("--networks", nargs="+", default=NETWORKS, metavar="DEPTHxWIDTH")
     parser.add_argument("--points", type=int, default=20_000)
     parser.add_argument("--threads", nargs="+", type=int, default=[1, 2])
     parser.add_argument("--libraries", nargs="*", default=available("jax"))
@@ -276,9 +258,7 @@ def main() -> None:
                 depth, width = map(int, network.split("x"))
                 case = Case("Burgers", depth, width, options.points)
                 lines = measure(case, processes, threads, options.rounds)
-                title = (
-                    f"{case.title}, {parameters(case):,} parameters, {threads} threads"
-                )
+                title = f"{case.title}, {parameters(case):,} parameters, {threads} threads"
                 show(title, lines)
                 about = summary(case, threads, lines)
                 done.append({"case": title, "lines": lines, "summary": about})

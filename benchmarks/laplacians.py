@@ -25,17 +25,7 @@ import sympy
 
 import pinnsolve as ps
 from benchmarks import peers_jax
-from benchmarks.measure import (
-    Evaluation,
-    Line,
-    compare,
-    one_core,
-    ratio,
-    save,
-    show,
-    table,
-    text,
-)
+from benchmarks.measure import Evaluation, Line, compare, one_core, ratio, save, show, table, text
 from benchmarks.ours import generated
 from pinnsolve.devices.base import ResidualBlock
 from pinnsolve.diff import functions as ops
@@ -106,9 +96,7 @@ OURS = {1: laplacian, 2: biharmonic}
 # --- JAX: functions of one point (d,) ----------------------------------------------------------
 
 
-def along(
-    jax: Any, second: Callable[[Function, Any, Any], Any], u: Function
-) -> Function:
+def along(jax: Any, second: Callable[[Function, Any, Any], Any], u: Function) -> Function:
     """The sum over the axes e of second(u, x, e)."""
 
     def laplacian(x: Any) -> Any:
@@ -147,15 +135,9 @@ def jet(jax: Any, u: Function) -> Function:
     def biharmonic(x: Any) -> Any:
         dimension = x.shape[0]
         axes = np.eye(dimension)
-        pairs = [
-            (axes[i], axes[j]) for i, j in itertools.combinations(range(dimension), 2)
-        ]
-        directions = np.array(
-            [*axes, *(a + b for a, b in pairs), *(a - b for a, b in pairs)]
-        )
-        weights = np.array(
-            [(4 - dimension) / 3] * dimension + [1 / 6] * (2 * len(pairs))
-        )
+        pairs = [(axes[i], axes[j]) for i, j in itertools.combinations(range(dimension), 2)]
+        directions = np.array([*axes, *(a + b for a, b in pairs), *(a - b for a, b in pairs)])
+        weights = np.array([(4 - dimension) / 3] * dimension + [1 / 6] * (2 * len(pairs)))
 
         def fourth(v: Any) -> Any:
             zero = jax.numpy.zeros_like(v)
@@ -222,13 +204,8 @@ def main() -> None:
             show(f"{case.name}, {case.points} points", lines)
             done.append({"case": case.name, "points": case.points, "lines": lines})
     save(options.json, done)
-    rows = [
-        [e["case"], text(e["lines"][0].milliseconds), text(ratio(e["lines"]))]
-        for e in done
-    ]
-    print(
-        f"\n{table(('operator, dimension', 'ours, ms', 'fastest of JAX / ours'), rows)}"
-    )
+    rows = [[e["case"], text(e["lines"][0].milliseconds), text(ratio(e["lines"]))] for e in done]
+    print(f"\n{table(('operator, dimension', 'ours, ms', 'fastest of JAX / ours'), rows)}")
 
 
 if __name__ == "__main__":

@@ -66,9 +66,7 @@ SELECTION = (
 class Table:
     """Measures case after case with the workers of the libraries."""
 
-    def __init__(
-        self, processes: Mapping[str, Worker], rounds: int, limit: float
-    ) -> None:
+    def __init__(self, processes: Mapping[str, Worker], rounds: int, limit: float) -> None:
         self.processes, self.rounds, self.limit = processes, rounds, limit
         own = processes["pinnsolve"]
         product = own.evaluation(ours.matrix_product, "float64")
@@ -81,16 +79,10 @@ class Table:
             worker.forget()
         alone = case.flops / self.rate * (0.5 if case.precision == "float32" else 1.0)
         if alone > self.limit:
-            return [
-                Line.left_out("pinnsolve", f"about {alone:.0f} s for one evaluation")
-            ]
+            return [Line.left_out("pinnsolve", f"about {alone:.0f} s for one evaluation")]
         found = [own.evaluation(ours.evaluation, case)]
-        if (
-            case.precision == "float32"
-        ):  # the last is what values and times are held against
-            found += [
-                own.evaluation(ours.evaluation, case, p) for p in ("mixed", "float64")
-            ]
+        if case.precision == "float32":  # the last is what values and times are held against
+            found += [own.evaluation(ours.evaluation, case, p) for p in ("mixed", "float64")]
         exact = found[-1]
         left_out: list[Line] = []
         for name, options in self._peers(case).items():
@@ -112,9 +104,7 @@ class Table:
         seconds = in_turn([*found, product], self.rounds, PATIENCE)
         lines = []
         for entry in found:
-            error = difference(
-                (exact.loss, exact.gradient), (entry.loss, entry.gradient)
-            )
+            error = difference((exact.loss, exact.gradient), (entry.loss, entry.gradient))
             lines.append(line(entry, error, case.precision, seconds[entry.name]))
         return [*lines, *left_out, Line(product.name, 1e3 * seconds[product.name])]
 
@@ -122,19 +112,14 @@ class Table:
         """Names of schemes and the forms of each: functions without arguments."""
         peers: dict[str, list[Any]] = {}
         if jax := self.processes.get("jax"):
-            sizes = sorted(
-                {block_size(case.points, target) for target in BLOCKS[case.precision]}
-            )
+            sizes = sorted({block_size(case.points, target) for target in BLOCKS[case.precision]})
             for scheme in peers_jax.SCHEMES:
                 for kind, blocks in (("all points", [0]), ("in blocks", sizes)):
                     peers[f"JAX {scheme}, {kind}"] = [
-                        (jax, peers_jax.evaluation, case, scheme, block)
-                        for block in blocks
+                        (jax, peers_jax.evaluation, case, scheme, block) for block in blocks
                     ]
         if torch := self.processes.get("torch"):
-            peers["torch nested reverse, all points"] = [
-                (torch, peers_torch.evaluation, case)
-            ]
+            peers["torch nested reverse, all points"] = [(torch, peers_torch.evaluation, case)]
         return peers
 
 
@@ -171,11 +156,7 @@ def summary(case: Case, lines: Sequence[Line]) -> dict[str, float | None]:
     double = [row for row in lines[1:] if row.name == "pinnsolve, float64"]
     memory = [row.megabytes for row in whole if row.megabytes is not None]
     rate = case.flops / own.milliseconds / 1e6 if own.milliseconds else None
-    machine = (
-        ours.product_rate(product.milliseconds / 1e3) / 1e9
-        if product.milliseconds
-        else None
-    )
+    machine = ours.product_rate(product.milliseconds / 1e3) / 1e9 if product.milliseconds else None
     return {
         "milliseconds": own.milliseconds,
         "torch reverse or JAX nested, whole": over(fastest(users, ""), own),
@@ -232,9 +213,7 @@ def selected(options: argparse.Namespace) -> list[Case]:
             o.points or (POINTS if o.full else [20_000]),
             o.precisions or (PRECISIONS if o.full else ["float64"]),
         )
-        cases += [
-            Case(equation, depth, width, points, p) for equation, points, p in rest
-        ]
+        cases += [Case(equation, depth, width, points, p) for equation, points, p in rest]
     return cases
 
 
@@ -246,23 +225,17 @@ def main() -> None:
     parser.add_argument("--precisions", nargs="+", choices=PRECISIONS)
     parser.add_argument("--libraries", nargs="*", default=available("jax", "torch"))
     parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument(
-        "--limit", type=float, default=LIMIT, help="seconds for one evaluation"
-    )
+    parser.add_argument("--limit", type=float, default=LIMIT, help="seconds for one evaluation")
     parser.add_argument("--full", action="store_true", help="all cases, no limit")
     parser.add_argument("--json", type=Path, default=Path("outputs/loss_gradient.json"))
     options = parser.parse_args()
     done: list[dict[str, Any]] = []
     with workers("pinnsolve", *options.libraries) as processes:
-        measured = Table(
-            processes, options.rounds, float("inf") if options.full else options.limit
-        )
+        measured = Table(processes, options.rounds, float("inf") if options.full else options.limit)
         for case in selected(options):
             lines = measured.measure(case)
             show(case.title, lines)
-            done.append(
-                {"case": case.title, "lines": lines, "summary": summary(case, lines)}
-            )
+            done.append({"case": case.title, "lines": lines, "summary": summary(case, lines)})
             save(options.json, done)
     print(f"\n{overview(done)}")
 

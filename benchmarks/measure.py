@@ -168,9 +168,7 @@ def _serve(pipe: Any) -> None:
         try:
             answer = function(*arguments)
         except Exception as error:  # noqa: BLE001 - raised again where it was asked for
-            answer = (
-                error if isinstance(error, SkippedError) else RuntimeError(repr(error))
-            )
+            answer = error if isinstance(error, SkippedError) else RuntimeError(repr(error))
         pipe.send(answer)
 
 
@@ -180,19 +178,9 @@ def _keep(make: Callable[..., Evaluation], *arguments: Any) -> tuple[Any, ...]:
     start = time.perf_counter()
     loss, gradient = made.result()
     first = time.perf_counter() - start
-    if (
-        first < 1.0
-    ):  # else it has taken long enough, and the first call is no slower by much
+    if first < 1.0:  # else it has taken long enough, and the first call is no slower by much
         first = made.seconds()
-    return (
-        made.name,
-        loss,
-        gradient,
-        made.compile_seconds,
-        made.memory,
-        made.nodes,
-        first,
-    )
+    return made.name, loss, gradient, made.compile_seconds, made.memory, made.nodes, first
 
 
 def _seconds(name: str, count: int) -> float:
@@ -287,15 +275,10 @@ def compare(
 
 
 def line(
-    evaluation: Evaluation | Remote,
-    error: float,
-    precision: str,
-    seconds: float | None = None,
+    evaluation: Evaluation | Remote, error: float, precision: str, seconds: float | None = None
 ) -> Line:
     """The row of what was measured; AssertionError when the values differ too much."""
-    assert error < TOLERANCE[precision], (
-        f"{evaluation.name}: values differ by {error:.1e}"
-    )
+    assert error < TOLERANCE[precision], f"{evaluation.name}: values differ by {error:.1e}"
     return Line(
         evaluation.name,
         None if seconds is None else 1e3 * seconds,
@@ -355,11 +338,7 @@ def show(title: str, lines: Sequence[Line]) -> None:
         [
             row.name if row.skipped is None else f"{row.name}: left out, {row.skipped}",
             text(row.milliseconds),
-            text(
-                None
-                if row.skipped
-                else (row.milliseconds or 0) / (lines[0].milliseconds or 1)
-            ),
+            text(None if row.skipped else (row.milliseconds or 0) / (lines[0].milliseconds or 1)),
             text(row.megabytes, ".1f"),
             text(row.compile_seconds, ".1f"),
             text(row.nodes or None, "d"),
@@ -382,9 +361,7 @@ def machine() -> dict[str, Any]:
             continue
     processor, cpus = platform.processor() or platform.machine(), Path("/proc/cpuinfo")
     if cpus.exists():
-        models = [
-            row for row in cpus.read_text().splitlines() if row.startswith("model name")
-        ]
+        models = [row for row in cpus.read_text().splitlines() if row.startswith("model name")]
         processor = models[0].split(":", 1)[1].strip() if models else processor
     return {"processor": processor, "cores": os.cpu_count(), "versions": found}
 

@@ -24,15 +24,7 @@ import pinnsolve as ps
 from benchmarks.accuracy import merit, merits, text_hash
 from benchmarks.curves import Curve, Panel, draw
 from benchmarks.measure import table
-from benchmarks.runs import (
-    ROOT,
-    Job,
-    add_arguments,
-    end,
-    publish_between,
-    records,
-    run_all,
-)
+from benchmarks.runs import ROOT, Job, add_arguments, end, publish_between, records, run_all
 from pinnsolve.command_line import record
 
 MARGIN = 300.0  # seconds that a run may take beside its training
@@ -81,18 +73,13 @@ def run(problem: str, method: str, seconds: float) -> None:
     module = importlib.import_module(f"problems.{problem}")
     known, chosen = module.reference(), METHODS[method]
     solution = module.problem().solve(
-        optimizer=chosen.optimizer,
-        points=chosen.points,
-        seconds=seconds,
-        reference=known,
+        optimizer=chosen.optimizer, points=chosen.points, seconds=seconds, reference=known
     )
     print(json.dumps(record(problem, solution, known, solution.error(known))))
 
 
 def jobs(problems: Sequence[str], methods: Sequence[str], seconds: float) -> list[Job]:
-    return [
-        _job(problem, method, seconds) for problem in problems for method in methods
-    ]
+    return [_job(problem, method, seconds) for problem in problems for method in methods]
 
 
 def _job(problem: str, method: str, seconds: float) -> Job:
@@ -117,9 +104,7 @@ def ending(found: Record) -> str:
     if not last < DIVERGED:
         return f"diverged: error {last:.0e} after {found['seconds']:.0f} s"
     early = found["seconds"] < found["allowed"]
-    return (
-        f"ended after {found['seconds']:.0f} s: {found['stop_reason']}" if early else ""
-    )
+    return f"ended after {found['seconds']:.0f} s: {found['stop_reason']}" if early else ""
 
 
 def overview(found: Sequence[Record]) -> str:
@@ -129,16 +114,9 @@ def overview(found: Sequence[Record]) -> str:
     by_run = {(r["method"], r["problem"]): r for r in found}
     methods = [name for name in METHODS if any(r["method"] == name for r in found)]
     lines = [[m, *(_cell(by_run.get((m, p))) for p in problems)] for m in methods]
-    notes = [
-        f"* {r['method']}, {PROBLEMS[r['problem']]}: {ending(r)}"
-        for r in found
-        if ending(r)
-    ]
+    notes = [f"* {r['method']}, {PROBLEMS[r['problem']]}: {ending(r)}" for r in found if ending(r)]
     return "\n".join(
-        [
-            table(["", *(PROBLEMS[p] for p in problems)], lines),
-            *(["", *notes] if notes else []),
-        ]
+        [table(["", *(PROBLEMS[p] for p in problems)], lines), *(["", *notes] if notes else [])]
     )
 
 
@@ -181,15 +159,9 @@ def publish(found: Sequence[Record], docs: Path) -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     every, names = list(PROBLEMS), list(METHODS)
-    parser.add_argument(
-        "--seconds", type=float, default=120.0, help="training time of each run"
-    )
-    parser.add_argument(
-        "--problems", nargs="+", choices=every, default=every, metavar="NAME"
-    )
-    parser.add_argument(
-        "--methods", nargs="+", choices=names, default=names, metavar="NAME"
-    )
+    parser.add_argument("--seconds", type=float, default=120.0, help="training time of each run")
+    parser.add_argument("--problems", nargs="+", choices=every, default=every, metavar="NAME")
+    parser.add_argument("--methods", nargs="+", choices=names, default=names, metavar="NAME")
     add_arguments(parser, "optimizers", "optimizers.md")
     options = parser.parse_args(arguments)
     chosen = jobs(options.problems, options.methods, options.seconds)

@@ -33,15 +33,11 @@ def equation_block(case: Case) -> tuple[ResidualBlock, Layout]:
     """The residuals of the equation alone; AssertionError when it is not what the case says."""
     about = EQUATIONS[case.equation]
     system = normalize(importlib.import_module(f"problems.{about.module}").problem())
-    model = represent(
-        system, ps.MLP(2, about.outputs, width=case.width, depth=case.depth)
-    )
+    model = represent(system, ps.MLP(2, about.outputs, width=case.width, depth=case.depth))
     plans = plan(system, model)
     channels = plans[0].bases[0][0]
     assert channels is not None
-    assert channels.size == about.channels, (
-        f"{case.equation} carries {channels.size} channels"
-    )
+    assert channels.size == about.channels, f"{case.equation} carries {channels.size} channels"
     assert [p.shape for p in model.layout.parameters] == case.shapes
     return build(system, plans, model)[0], model.layout
 
@@ -81,9 +77,7 @@ def generated(
     with empty_cache():
         start = time.perf_counter()
         block = residual()
-        objective: Any = (
-            CpuDevice(1, precision).compile([block], layout).bind([_points(block, x)])
-        )
+        objective: Any = CpuDevice(1, precision).compile([block], layout).bind([_points(block, x)])
         objective.loss_gradient(theta)
         seconds = time.perf_counter() - start
     program = PROGRAMS["gradient"](block.residuals, [p.node for p in layout.parameters])
@@ -92,9 +86,7 @@ def generated(
     def call() -> tuple[float, Array]:
         return objective.loss_gradient(theta)
 
-    return Evaluation(
-        "pinnsolve", call, call, seconds, working_memory(objective), nodes
-    )
+    return Evaluation("pinnsolve", call, call, seconds, working_memory(objective), nodes)
 
 
 @contextmanager

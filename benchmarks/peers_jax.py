@@ -22,9 +22,7 @@ from benchmarks.measure import MEMORY_LIMIT, Array, Evaluation, SkippedError
 COMPILE_LIMIT = 120.0  # seconds, for one program
 
 Function = Callable[[Any], Any]
-Derivatives = tuple[
-    Any, Any, Any, Any
-]  # u, u_0, u_1 and the operator of top order, (n, outputs)
+Derivatives = tuple[Any, Any, Any, Any]  # u, u_0, u_1 and the operator of top order, (n, outputs)
 
 
 def load() -> Any:
@@ -40,21 +38,14 @@ def load() -> Any:
     try:
         jax: Any = importlib.import_module("jax")
     except ImportError:
-        raise SystemExit(
-            "this comparison needs JAX: pip install 'pinnsolve[bench]'"
-        ) from None
+        raise SystemExit("this comparison needs JAX: pip install 'pinnsolve[bench]'") from None
     importlib.import_module("jax.experimental.jet")
     jax.config.update("jax_enable_x64", True)
     return jax
 
 
 def peer(
-    jax: Any,
-    name: str,
-    loss: Callable[[Any, Any], Any],
-    theta: Array,
-    x: Array,
-    block: int,
+    jax: Any, name: str, loss: Callable[[Any, Any], Any], theta: Array, x: Array, block: int
 ) -> Evaluation:
     """Loss and gradient by JAX, ``block`` points at a time (0: all at once).
 
@@ -80,9 +71,7 @@ def peer(
     if memory > MEMORY_LIMIT:
         raise SkippedError(f"needs {memory / 1e9:.1f} GB")
     program = compiled.as_text()
-    assert theta.dtype != np.float32 or "f64[" not in program, (
-        f"{name} is not all float32"
-    )
+    assert theta.dtype != np.float32 or "f64[" not in program, f"{name} is not all float32"
     arguments = jax.device_put((theta, x))
 
     def call() -> Any:
@@ -102,9 +91,7 @@ def perceptron(jax: Any, layers: Sequence[Any], x: Any) -> Any:
     return x @ layers[-2] + layers[-1].ravel()
 
 
-def flat_perceptron(
-    jax: Any, shapes: Sequence[tuple[int, ...]]
-) -> Callable[[Any, Any], Any]:
+def flat_perceptron(jax: Any, shapes: Sequence[tuple[int, ...]]) -> Callable[[Any, Any], Any]:
     """The same with all weights and biases in one vector: ``u(theta, x)``."""
     starts = np.cumsum([0, *(int(np.prod(shape)) for shape in shapes)])
 
@@ -125,9 +112,7 @@ def evaluation(case: Case, scheme: str, block: int) -> Evaluation:
     def loss(theta: Any, x: Any) -> Any:
         layers = case.split(theta)
         if scheme == "by hand":
-            found = by_hand(
-                jax, case.equation, layers, (x - centre) * factor, factor, block > 0
-            )
+            found = by_hand(jax, case.equation, layers, (x - centre) * factor, factor, block > 0)
         else:
             function = lambda y: perceptron(jax, layers, (y - centre) * factor)  # noqa: E731
             found = derivatives(jax, case.equation, function, x)
@@ -152,9 +137,7 @@ def along(jax: Any, u: Function, x: Any, axis: int, order: int) -> list[Any]:
     for _ in range(order):
         nest = lifted(nest)
     pairs, found = nest(x), []
-    for k in range(
-        order + 1
-    ):  # in the tree of pairs, k derivatives are the last k branches
+    for k in range(order + 1):  # in the tree of pairs, k derivatives are the last k branches
         value = pairs
         for level in range(order):
             value = value[int(level >= order - k)]
@@ -232,17 +215,10 @@ def by_hand(
         channels = [a, *step(a, s1, *rest)]
     value, *rest = product(channels, layers[-2])
     top = rest[-1]
-    return (
-        value + layers[-1],
-        rest[0],
-        top if equation in ("Burgers", "KdV") else rest[1],
-        top,
-    )
+    return value + layers[-1], rest[0], top if equation in ("Burgers", "KdV") else rest[1], top
 
 
-def _products(
-    jax: Any, joined: bool, channels: Sequence[Any], weight: Any
-) -> list[Any]:
+def _products(jax: Any, joined: bool, channels: Sequence[Any], weight: Any) -> list[Any]:
     if joined:
         return jax.numpy.split(jax.numpy.concatenate(channels) @ weight, len(channels))
     return [channel @ weight for channel in channels]
@@ -280,16 +256,7 @@ def _laplacian(a: Any, s1: Any, x: Any, y: Any, top: Any) -> tuple[Any, ...]:
 
 
 def _biharmonic(
-    a: Any,
-    s1: Any,
-    x: Any,
-    y: Any,
-    xx: Any,
-    xy: Any,
-    yy: Any,
-    lx: Any,
-    ly: Any,
-    top: Any,
+    a: Any, s1: Any, x: Any, y: Any, xx: Any, xy: Any, yy: Any, lx: Any, ly: Any, top: Any
 ) -> tuple[Any, ...]:
     """lx, ly: derivatives of the Laplacian."""
     s2 = -2 * a * s1
@@ -297,11 +264,7 @@ def _biharmonic(
     s4 = -2 * (3 * s1 * s2 + a * s3)
     square, laplacian = x * x + y * y, xx + yy
     hx, hy = xx * x + xy * y, xy * x + yy * y  # Hessian times gradient
-    second = (
-        4 * (x * lx + y * ly)
-        + laplacian * laplacian
-        + 2 * (xx * xx + 2 * xy * xy + yy * yy)
-    )
+    second = 4 * (x * lx + y * ly) + laplacian * laplacian + 2 * (xx * xx + 2 * xy * xy + yy * yy)
     third = 2 * square * laplacian + 4 * (x * hx + y * hy)
     return (
         s1 * x,

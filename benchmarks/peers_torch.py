@@ -30,18 +30,14 @@ def evaluation(case: Case) -> Evaluation:
     theta, x = map(torch.from_numpy, case.data())
     x.requires_grad_()
     layers = [p.clone().requires_grad_() for p in case.split(theta)]
-    centre, factor = (
-        torch.from_numpy(np.array(v, case.precision)) for v in case.affine
-    )
+    centre, factor = (torch.from_numpy(np.array(v, case.precision)) for v in case.affine)
 
     def call() -> tuple[Any, Any]:
         y = (x - centre) * factor
         for weight, bias in zip(layers[:-2:2], layers[1:-2:2], strict=True):
             y = torch.tanh(torch.addmm(bias, y, weight))
         u = torch.addmm(layers[-1], y, layers[-2])
-        rows = residuals(
-            case.equation, torch.sin, x, *derivatives(torch, case.equation, u, x)
-        )
+        rows = residuals(case.equation, torch.sin, x, *derivatives(torch, case.equation, u, x))
         loss: Any = sum((row**2).mean() for row in rows)
         return loss.detach(), torch.autograd.grad(loss, layers, allow_unused=True)
 

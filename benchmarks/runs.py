@@ -66,9 +66,7 @@ def run_all(jobs: Sequence[Job], folder: Path, processes: int) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     done = {r["name"] for r in records(jobs, folder) if "crash" not in r}
     waiting = [job for job in jobs if job.name not in done]
-    print(
-        f"{len(jobs) - len(waiting)} of {len(jobs)} runs are done already", flush=True
-    )
+    print(f"{len(jobs) - len(waiting)} of {len(jobs)} runs are done already", flush=True)
     usable: Sequence[int | None] = (
         sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else [None]
     )
@@ -105,9 +103,7 @@ def add_arguments(parser: argparse.ArgumentParser, name: str, page: str) -> None
     """Those of every command that runs jobs and writes to a page of the docs."""
     parser.add_argument("--processes", type=int, default=min(2, os.cpu_count() or 1))
     parser.add_argument("--output", type=Path, default=Path("outputs") / name)
-    parser.add_argument(
-        "--docs", type=Path, default=ROOT / "docs", help=f"folder of {page}"
-    )
+    parser.add_argument("--docs", type=Path, default=ROOT / "docs", help=f"folder of {page}")
 
 
 def end(jobs: Sequence[Job], folder: Path) -> None:
@@ -122,14 +118,9 @@ def _key(job: Job) -> dict[str, Any]:
 
 
 def _start(job: Job, core: int | None, folder: Path) -> Process:
-    one = dict.fromkeys(
-        ("PINNSOLVE_THREADS", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1"
-    )
+    one = dict.fromkeys(("PINNSOLVE_THREADS", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1")
     paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
-    with (
-        _path(folder, job, ".out").open("wb") as out,
-        _path(folder, job, ".log").open("wb") as log,
-    ):
+    with _path(folder, job, ".out").open("wb") as out, _path(folder, job, ".log").open("wb") as log:
         child = subprocess.Popen(
             [sys.executable, *job.command],
             stdout=out,
@@ -155,8 +146,7 @@ def _result(process: Process, folder: Path) -> dict[str, Any]:
     job, status = process.job, process.child.returncode
     out = _path(folder, job, ".out")
     output, error = (
-        path.read_text(errors="replace").strip()
-        for path in (out, _path(folder, job, ".log"))
+        path.read_text(errors="replace").strip() for path in (out, _path(folder, job, ".log"))
     )
     out.unlink()
     try:
@@ -182,9 +172,7 @@ def _write(folder: Path, job: Job, result: Mapping[str, Any]) -> None:
 def _told(record: Mapping[str, Any]) -> str:
     if "crash" in record:
         return "crashed: " + "; ".join(record["crash"].splitlines()[-2:])
-    errors = ", ".join(
-        f"{name} {error:.1e}" for name, error in record["errors"].items()
-    )
+    errors = ", ".join(f"{name} {error:.1e}" for name, error in record["errors"].items())
     return f"{errors} after {record['seconds']:.0f} s, {record['steps']} steps"
 
 
@@ -192,17 +180,13 @@ def version() -> str:
     """Of the library, and the commit at work, with a mark where files differ from it."""
     command = ["git", "describe", "--always", "--dirty"]
     try:
-        done = subprocess.run(
-            command, cwd=ROOT, capture_output=True, text=True, check=True
-        )
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):  # not a repository
         return pinnsolve.__version__
     return f"{pinnsolve.__version__} ({done.stdout.strip()})"
 
 
-def publish_between(
-    path: Path, name: str, text: str, figures: Mapping[str, Figure]
-) -> None:
+def publish_between(path: Path, name: str, text: str, figures: Mapping[str, Figure]) -> None:
     """Replace what stands between the two markers of a name in a markdown file by a text and
     figures, which are written to the folder `figures` beside it.
 

@@ -32,11 +32,7 @@ def measure(case: Case, most: int, rounds: int) -> list[dict[str, Any]]:
         evaluations = []
         for threads in range(1, most + 1):
             objective = bound(case, threads)
-            method = (
-                objective.loss_gradient
-                if work == WORK[0]
-                else objective.normal_equations
-            )
+            method = objective.loss_gradient if work == WORK[0] else objective.normal_equations
             call: Any = partial(method, theta)
             evaluations.append(Evaluation(str(threads), call, call))
         for name, seconds in in_turn(evaluations, rounds).items():
@@ -53,9 +49,7 @@ def overview(entries: Sequence[Mapping[str, Any]]) -> str:
                    and (e["work"], e["case"]) == (entry["work"], entry["case"]))  # fmt: skip
         speedup = one["milliseconds"] / entry["milliseconds"]
         name = f"{entry['work']}: {entry['case']}"
-        rows.append(
-            [name, str(entry["threads"]), text(entry["milliseconds"]), text(speedup)]
-        )
+        rows.append([name, str(entry["threads"]), text(entry["milliseconds"]), text(speedup)])
     return table(("", "threads", "ms", "times as fast"), rows)
 
 

@@ -78,14 +78,10 @@ class Clocks:
         self.now = now
         self.restart()
         self._thread, self._inside = threading.get_ident(), False
-        self._originals = [
-            (owner, name, getattr(owner, name)) for _, owner, name in TIMED
-        ]
+        self._originals = [(owner, name, getattr(owner, name)) for _, owner, name in TIMED]
 
     def __enter__(self) -> Clocks:
-        for (part, owner, name), (_, _, function) in zip(
-            TIMED, self._originals, strict=True
-        ):
+        for (part, owner, name), (_, _, function) in zip(TIMED, self._originals, strict=True):
             setattr(owner, name, self._timed(part, function))
         return self
 

@@ -59,9 +59,7 @@ class Clock:
         now = time.perf_counter()
         seconds = now - self.started - self.paused
         values = predict(self.points)
-        errors = np.linalg.norm(values - self.exact, axis=0) / np.linalg.norm(
-            self.exact, axis=0
-        )
+        errors = np.linalg.norm(values - self.exact, axis=0) / np.linalg.norm(self.exact, axis=0)
         self.curve.append((seconds, float(errors.max()), stage))
         self.paused += time.perf_counter() - now
         return errors.max() > TARGETS[-1] and seconds < self.budget
@@ -82,9 +80,7 @@ class Watched:
         return state
 
 
-def run(
-    problem: str, solver: str, threads: int, budget: float
-) -> list[tuple[float, float, str]]:
+def run(problem: str, solver: str, threads: int, budget: float) -> list[tuple[float, float, str]]:
     """(seconds, error, stage) of one run."""
     module = importlib.import_module(f"problems.{problem}")
     known = module.reference()
@@ -101,32 +97,24 @@ def run(
     return clock.curve
 
 
-def _ours(
-    problem: ps.Problem, fields: Sequence[str], threads: int, clock: Clock
-) -> None:
+def _ours(problem: ps.Problem, fields: Sequence[str], threads: int, clock: Clock) -> None:
     system = normalize(problem)
     _, model, _ = approximate(system, None, "auto")
     zero = (0,) * system.dimension
 
     def predict(theta: Array, points: Array) -> Array:
         evaluator = FieldEvaluator.of(model, system.dimension, theta)
-        return np.column_stack(
-            [evaluator.derivative(name, zero, points) for name in fields]
-        )
+        return np.column_stack([evaluator.derivative(name, zero, points) for name in fields])
 
     def watch(step: int, theta: Array) -> None:
-        going_on = step % EVERY["pinnsolve"] or clock.look(
-            "LM", partial(predict, theta)
-        )
+        going_on = step % EVERY["pinnsolve"] or clock.look("LM", partial(predict, theta))
         if not going_on:
             raise Reached
 
     optimizer: Any = Watched(ps.LevenbergMarquardt(), watch)
     clock.start()
     try:
-        problem.solve(
-            optimizer=optimizer, seconds=None, threads=threads, progress=False
-        )
+        problem.solve(optimizer=optimizer, seconds=None, threads=threads, progress=False)
     except Reached:
         return
 
@@ -149,19 +137,11 @@ def overview(runs: Sequence[Mapping[str, Any]]) -> str:
     rows = []
     for entry in runs:
         curve = entry["curve"]
-        seconds, error, stage = min(
-            curve, key=lambda look: look[1], default=(None, None, "-")
-        )
+        seconds, error, stage = min(curve, key=lambda look: look[1], default=(None, None, "-"))
         times = [text(reached(curve, target), ".1f") for target in TARGETS]
         best = [text(error, ".1e"), text(seconds, ".0f"), stage]
         rows.append([f"{entry['problem']}, {entry['solver']}", *times, *best])
-    header = [
-        "",
-        *(f"s to {target:.0e}" for target in TARGETS),
-        "best error",
-        "at s",
-        "in stage",
-    ]
+    header = ["", *(f"s to {target:.0e}" for target in TARGETS), "best error", "at s", "in stage"]
     return table(header, rows)
 
 
@@ -170,15 +150,11 @@ def main() -> None:
     problems = list(deepxde_runs.SETTINGS)
     parser.add_argument("--problems", nargs="+", choices=problems, default=problems)
     found = [
-        name
-        for name, needs in SOLVERS.items()
-        if not needs or available("deepxde", needs)[1:]
+        name for name, needs in SOLVERS.items() if not needs or available("deepxde", needs)[1:]
     ]
     parser.add_argument("--solvers", nargs="+", choices=SOLVERS, default=found)
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
-    parser.add_argument(
-        "--budget", type=float, default=600.0, help="seconds, for one run"
-    )
+    parser.add_argument("--budget", type=float, default=600.0, help="seconds, for one run")
     parser.add_argument("--json", type=Path, default=Path("outputs/time_to_error.json"))
     options = parser.parse_args()
     done: list[dict[str, Any]] = []
@@ -186,9 +162,7 @@ def main() -> None:
         for solver in options.solvers:
             worker = Worker()  # a new process: backends are chosen at import
             try:
-                curve = worker.ask(
-                    run, problem, solver, options.threads, options.budget
-                )
+                curve = worker.ask(run, problem, solver, options.threads, options.budget)
             except SkippedError as reason:
                 print(f"{problem}, {solver}: left out, {reason}", flush=True)
                 continue
