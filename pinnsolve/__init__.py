@@ -80,6 +80,7 @@ from pinnsolve.pde.region_integrals import integral
 from pinnsolve.pde.tabulated import tabulated
 from pinnsolve.pde.units import quantity
 from pinnsolve.pde.unknowns import unknown
+from pinnsolve.pde.variational import ritz
 from pinnsolve.points import Points
 from pinnsolve.solution import Solution
 from pinnsolve.solution_ensemble import Ensemble
@@ -195,6 +196,7 @@ __all__ = [
     "quantity",
     "read_observations",
     "read_polygons",
+    "ritz",
     "solve",
     "tabulated",
     "unknown",

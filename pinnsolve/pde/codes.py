@@ -42,6 +42,7 @@ CODES: dict[str, str] = {
     "PS-E053": "a choice without a value",
     "PS-E054": "a table that cannot be used",
     "PS-E055": "an eigenvalue problem without a normalization",
+    "PS-E056": "an energy that cannot be formed",
     "PS-E060": "a ready-made equation does not fit its fields",
     "PS-E061": "a manufactured solution does not name what the problem has",
     "PS-E072": "what is known of a field cannot be a part of it",
