@@ -159,3 +159,12 @@ def test_coefficients_may_be_unknown() -> None:
     nu = ps.unknown("nu", guess=0.1)
     (equation,) = eq.Burgers(u, viscosity=nu)
     assert equation.has(nu)
+
+
+def test_a_parameter_is_no_axis() -> None:
+    number = ps.parameter("Re", 20, 100)
+    flow = eq.NavierStokes(a, b, c, reynolds=number)
+    assert len(flow) == 3
+    assert not any(e.diff(number).has(sympy.Derivative(a, number)) for e in flow)
+    moving = eq.AdvectionDiffusion(u, velocity=number)
+    assert moving[0] == u.dt + number * u.dx
