@@ -116,7 +116,10 @@ def record(
         "seconds": solution.seconds,
         "compile_seconds": solution.compile_seconds,
         "parameters": solution.network_size,
-        "unknowns": {name: [e.value, e.error] for name, e in solution.parameters.items()},
+        "unknowns": {
+            name: [e.value, None if e.error is None else _finite(e.error)]
+            for name, e in solution.parameters.items()
+        },
         "steps": solution.steps,
         "optimizer": solution.optimizer,
         "stop_reason": solution.stop_reason,
@@ -136,8 +139,13 @@ def record(
 
 
 def _rounded(value: float) -> float | None:
-    """Four digits of a number; None where it is not finite, for which JSON has no word."""
-    return float(f"{value:.4g}") if math.isfinite(value) else None
+    """Four digits of a number; None where it is not finite."""
+    return _finite(float(f"{value:.4g}"))
+
+
+def _finite(value: float) -> float | None:
+    """The number; None where it is not finite, for which JSON has no word."""
+    return value if math.isfinite(value) else None
 
 
 def _parser(name: str, module: object, seconds: float | None) -> argparse.ArgumentParser:

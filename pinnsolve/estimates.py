@@ -169,7 +169,8 @@ def estimates(
     together = {j for group in groups for j in group.members}
     free = {j for group in groups if group.entirely for j in group.members}
     lost = set() if told is None else undetermined(told) - together
-    made = [_estimate(j, unknowns, values, shared, j in lost | free) for j in range(len(unknowns))]
+    unbounded = lost | free
+    made = [_estimate(j, unknowns, values, shared, unbounded) for j in range(len(unknowns))]
     vague = [
         j
         for j, (u, e) in enumerate(zip(unknowns, made, strict=True))
@@ -185,18 +186,21 @@ def estimates(
 
 
 def _estimate(
-    j: int, unknowns: Sequence[Unknown], values: Array, shared: Array | None, unbounded: bool
+    j: int, unknowns: Sequence[Unknown], values: Array, shared: Array | None, unbounded: set[int]
 ) -> Estimate:
-    """Number j; `unbounded` where nothing is told of it, so that no error is too large."""
-    if shared is None:
-        return Estimate(float(values[j]), np.inf if unbounded else None)
+    """Number j; `unbounded` are those of which nothing is told, so that no error is too large and a
+    correlation has no meaning."""
+    if j in unbounded or shared is None:
+        return Estimate(float(values[j]), np.inf if j in unbounded else None)
     errors = np.sqrt(np.diag(shared))
     with np.errstate(invalid="ignore", divide="ignore"):
         row = shared[j] / (errors[j] * errors)
     others = {
-        u.name: float(c) for k, (u, c) in enumerate(zip(unknowns, row, strict=True)) if k != j
+        u.name: float(c)
+        for k, (u, c) in enumerate(zip(unknowns, row, strict=True))
+        if k != j and k not in unbounded
     }
-    return Estimate(float(values[j]), np.inf if unbounded else float(errors[j]), others)
+    return Estimate(float(values[j]), float(errors[j]), others)
 
 
 def undetermined(told: Information) -> set[int]:

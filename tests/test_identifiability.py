@@ -1,6 +1,7 @@
 """Numbers that data do not determine, or not each by itself: what a solution says of them."""
 
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,7 @@ def test_two_numbers_that_occur_as_their_sum() -> None:
     assert "not separately identifiable" in solution.report()
     found = solution.parameters
     assert found["a"].error == found["b"].error == np.inf
+    assert found["a"].correlations == {}
     assert found["a"].value + found["b"].value == pytest.approx(0.7, abs=0.05)
 
 
@@ -68,13 +70,16 @@ def test_a_prior_on_one_of_two_is_enough() -> None:
     assert solution.parameters["a"].error == pytest.approx(expected, rel=0.05)
 
 
-def test_a_number_that_nothing_depends_on() -> None:
+def test_a_number_that_nothing_depends_on(tmp_path: Path) -> None:
     """The factor of a field that is zero."""
     solution, warned = solved(y.dt + a * y, Eq(y(0), 0), values=0 * TIMES)
     (message,) = warned
     assert "[PS-W071] a is not determined: no residual depends on it" in message
     assert solution.parameters["a"].error == np.inf
     assert "a  " in solution.report()
+    back = ps.load(solution.save(tmp_path / "zero.h5"))
+    assert isinstance(back, ps.Solution)
+    assert back.parameters == solution.parameters
 
 
 def test_a_number_with_an_error_larger_than_itself() -> None:
