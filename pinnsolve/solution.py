@@ -6,6 +6,7 @@ as the one that was saved, to the last bit.
 
 from collections.abc import Callable, Mapping
 from dataclasses import astuple, dataclass, field, replace
+from html import escape
 from pathlib import Path
 from typing import Any, Self
 
@@ -229,6 +230,9 @@ class Solution(AbstractFields):
             residual = f"{self.held_out[name]:.1e}" if name in self.held_out else ""
             lines.append(f"  {name:<{width}}  {loss}  {residual}".rstrip())
         return lines
+
+    def _repr_html_(self) -> str:
+        return f"{self.problem._repr_html_()}<pre>{escape(self.report())}</pre>"
 
     def __repr__(self) -> str:
         loss = f"loss {self.kept.loss:.2e}, " if self.kept else ""

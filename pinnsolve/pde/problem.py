@@ -249,6 +249,11 @@ class Problem:
         names = ", ".join(text(f) for f in self.fields)
         return f"<Problem for {names}: {len(self.equations)} equations>"
 
+    def _repr_html_(self) -> str:
+        from pinnsolve.pde.notebook import problem_html  # which draws what a Problem is
+
+        return problem_html(self)
+
     def _repr_latex_(self) -> str:
         rows = [_latex(e) for e in self.equations]
         spanned = () if self.shape is None else axes_of(self.shape, self.coordinates)
