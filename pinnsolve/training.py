@@ -25,6 +25,7 @@ from pinnsolve.errors import ProblemWarning
 from pinnsolve.estimates import estimates, misfit
 from pinnsolve.field_evaluator import FieldEvaluator
 from pinnsolve.history import History, Record
+from pinnsolve.nodes import few_nodes
 from pinnsolve.optim.base import AbstractOptimizer, Look
 from pinnsolve.optim.solvers import Cholesky
 from pinnsolve.pde.known import Known
@@ -329,6 +330,7 @@ class Training:
             name: float(np.sqrt(loss / weight))
             for name, loss, weight in zip(self.names, kept.losses, self.start, strict=True)
         }
+        findings += few_nodes(self.pipeline, blocks, run.best.theta, held_out)
         return Solution(
             problem=self.pipeline.problem,
             evaluator=self._evaluator(run.best.theta),

@@ -24,7 +24,7 @@ ROWS = (
     {"pipeline", "points", "exporting", "weights"},
     {"policy", "field_evaluator"},
     {"comparison", "diagnosis", "estimates", "progress", "solution_field", "solution_file"},
-    {"piecewise", "named_fields", "spreads", "fitting"},
+    {"piecewise", "named_fields", "spreads", "nodes", "fitting"},
     {"plot"},
     {"solution", "checkpoint"},
     {"training", "warm_start", "stages", "correction"},

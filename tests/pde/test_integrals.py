@@ -354,3 +354,16 @@ def test_a_solve():
 def test_manufactured():
     problem = KNOWN["memory"][0].manufactured({u: x**2})
     assert largest(problem, {"u": x**2}) < 1e-12
+
+
+@pytest.mark.parametrize(("nodes", "found"), [(2, ["too few nodes"]), (24, [])])
+def test_too_few_nodes_are_found_after_the_solve(nodes, found):
+    """The integral of a square has degree 12 for u = x^6, too much for two nodes."""
+    term = ps.integral(u(s) ** 2, (s, 0, 1), nodes=nodes)
+    problem = ps.Problem(Eq(u.dx, 6 * x**5 + term - Rational(1, 13)), u(0), domain=LINE)
+    network = ps.MLP(1, 1, width=6, depth=1)
+    solution = problem.solve(network=network, steps=60, device="reference", progress=False)
+    names = [f.name for f in solution.findings if f.name == "too few nodes"]
+    assert names == found
+    if found:
+        assert "integral(..., nodes=4)" in str(solution.findings[-1])
