@@ -244,6 +244,23 @@ def test_a_jump_between_the_ends_may_be_unknown() -> None:
     assert problem.solve(steps=60, **QUIET).parameters["jump"].value == pytest.approx(6, rel=1e-5)
 
 
+def test_a_length_is_found_as_a_coefficient() -> None:
+    """A bar of length 3 that cools from sin(pi x), with x in units of the length: its middle falls
+    as exp(-(pi/3)^2 t)."""
+    x, t = ps.coordinates("x t")
+    u, length = ps.field("u", x, t), ps.unknown("length", 2.0, bounds=(0, None))
+    times = np.linspace(0, 1, 10)
+    bar = ps.Problem(
+        Eq(u.dt, u.dxx / length**2),
+        Eq(u(x, 0), sin(pi * x)),
+        *(u(0, t), u(1, t)),
+        ps.observations({u: np.exp(-((np.pi / 3) ** 2) * times)}, at={x: 0.5, t: times}),
+        domain={x: (0, 1), t: (0, 1)},
+    )
+    found = bar.solve(network=ps.MLP(2, 1, width=8, depth=2), steps=50, progress=False)
+    assert found.parameters["length"].value == pytest.approx(3, rel=1e-3)
+
+
 @pytest.mark.parametrize("round_", [False, True])
 def test_numbers_in_conditions_on_whole_boundaries_are_found(round_: bool) -> None:
     """u_xx + u_yy = f with u = a + b x on the boundary, for f = 3 in a disc and 0 in a box."""

@@ -94,8 +94,8 @@ def checked(value: Any, what: str, shown: str, *, positive: bool = False) -> Num
                 f"{what} depends on the unknown number {name}, but points cannot move with it "
                 "while a network is trained",
                 shown,
-                f"declare {name} = parameter({name!r}, low, high), solve for the whole range, and "
-                "find it by solution.fit(observations)",
+                f"give coordinates in units of {name}, so that it becomes a coefficient such as "
+                f"u.dxx/{name}**2, or solve for several values and compare the misfits",
             )
         if all(hasattr(s, "low") and hasattr(s, "high") for s in expression.free_symbols):
             if positive and not min(_samples(expression)) > 0:

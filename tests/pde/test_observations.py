@@ -180,8 +180,8 @@ def test_places_outside_a_shape_are_refused():
     assert "Disk" in caught.value.message
 
 
-def test_an_unknown_number_in_a_shape_is_told_of_parameters_and_fit():
+def test_an_unknown_number_in_a_shape_is_told_of_units():
     with pytest.raises(ProblemError, match="but points cannot move") as caught:
         Disk((0, 0), 2 * unknown("R", 1.0, bounds=(0, 3)))
     assert caught.value.code == "PS-E040"
-    assert "solution.fit(observations)" in caught.value.fix
+    assert "u.dxx/R**2" in caught.value.fix
