@@ -84,6 +84,7 @@ class Probe:
             SolutionError: as `compare`; a field without a known value in the domain, or with values
                 that are not finite.
         """
+        _check_places(problem, reference)
         compared = compare(problem, lambda name, at: np.zeros(()), reference, {})
         intervals = {c.name: interval for c, interval in problem.domain}
         order = [c.name for c in problem.coordinates]
@@ -117,6 +118,30 @@ class Probe:
             for name, expected in self.expected.items()
         }
         return {name: e if np.isfinite(e) else np.inf for name, e in errors.items()}
+
+
+def _check_places(problem: Any, reference: object) -> None:
+    """SolutionError for values on a grid that say nothing of where it is, or for what is no
+    reference at all."""
+    if _has_grid(reference):
+        return
+    for name, target in _targets(problem, reference).items():
+        if is_expression(target) or callable(target):
+            continue
+        try:
+            values = np.asarray(target, dtype=float)
+        except (TypeError, ValueError):
+            raise SolutionError(
+                f"the reference of {name} is {type(target).__name__}; give an expression, a "
+                "function, or values with their places"
+            ) from None
+        if values.ndim:
+            own = arguments_of(problem).get(name, ())
+            axes = ", ".join(f"'{a}': ..." for a in own)
+            raise SolutionError(
+                f"values of {name} as an array need the points along {', '.join(own)}: give "
+                f"reference=types.SimpleNamespace(axes={{{axes}}}, values={{'{name}': ...}})"
+            )
 
 
 def arguments_of(problem: Any) -> dict[str, tuple[str, ...]]:

@@ -108,3 +108,20 @@ def test_nan_in_a_reference_says_nothing() -> None:
     assert sorted(probe.points["u"][:, 0]) == [0.5, 2.0]
     compared = compare(line, lambda name, at: 1.1 * at["x"], half, {})
     assert compared["u"].error == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize(
+    ("reference", "said"),
+    [
+        (np.zeros((3, 3)), r"SimpleNamespace\(axes="),
+        ([1.0, 2.0], "need the points along"),
+        ("sin", "is str; give an expression"),
+        (object(), "is object; give an expression"),
+    ],
+)
+def test_a_reference_without_places_says_how_to_give_them(reference: object, said: str) -> None:
+    x = ps.coordinates("x")[0]
+    f = ps.field("f", x)
+    line = ps.Problem(f.dx - 1, f(0), domain={x: (0, 1)})
+    with pytest.raises(SolutionError, match=said):
+        line.solve(reference=reference, steps=1, progress=False)

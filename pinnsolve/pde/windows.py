@@ -73,6 +73,19 @@ class Windows:
                     f"windows={count}: {condition.source} relates different times, which are in "
                     "different windows; leave windows out"
                 )
+        self._check_start()
+
+    def _check_start(self) -> None:
+        """PinnsolveError where values are given at other times than the first only."""
+        first = self.problem.intervals[self.axis][0]
+        given = {time for condition in self._conditions for time in self._times(condition)}
+        if self.starts and given and first not in given:
+            raise PinnsolveError(
+                f"windows={self.count} go forward from {self._coordinate} = {first:g}, where nothing "
+                f"is given; conditions are at {self._coordinate} = "
+                f"{', '.join(f'{time:g}' for time in sorted(given))}. Write the problem in the time "
+                "that is left, or leave windows out"
+            )
 
     @property
     def axis(self) -> int:
@@ -145,7 +158,8 @@ class Windows:
         """The name of the initial condition that is about the same, or else one that says it."""
         for label, condition in zip(labels(self.problem), self._conditions, strict=True):
             initial = {(jet.field, jet.orders[self.axis]) for jet in condition.jets}
-            if condition.kind == "initial" and start in initial:
+            # One on two fields at once is no start of either.
+            if condition.kind == "initial" and initial == {start}:
                 return label
         name, order = start
         return f"start of {name}" + (f".d{self._coordinate.name * order}" if order else "")

@@ -94,3 +94,19 @@ def test_what_cannot_be_cut_is_refused() -> None:
     for count in (0, 1.5, True):
         with pytest.raises(PinnsolveError, match="windows must be a whole number of at least 1"):
             Windows(WAVE, count)  # type: ignore[arg-type]
+
+
+def test_values_at_the_end_only_are_no_start():
+    backward = ps.Problem(u.dt + u.dxx, u(x, 1), u(0, t), u(1, t), domain={x: (0, 1), t: (0, 1)})
+    with pytest.raises(PinnsolveError, match=r"go forward from t = 0.* conditions are at t = 1"):
+        Windows(backward, 2)
+
+
+def test_a_start_of_two_fields_at_once_is_the_label_of_neither():
+    sides = [f(end, t) for f in (u, v) for end in (0, 1)]
+    both = [u(x, 0) + v(x, 0), u(x, 0) - v(x, 0)]
+    system = ps.Problem(u.dt - v.dxx, v.dt - u.dxx, *both, *sides, domain={x: (0, 1), t: (0, 1)})
+    window = Windows(system, 2).window(1, BEFORE)
+    names = list(window.labels.values())
+    assert len(set(names)) == len(names)
+    assert {"start of u", "start of v"} <= set(names)
