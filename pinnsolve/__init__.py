@@ -4,6 +4,7 @@ from pinnsolve import diff, nets, ops
 from pinnsolve.cache import clear_cache
 from pinnsolve.compiled import jit
 from pinnsolve.continuation import continuation
+from pinnsolve.domain_plot import plot_domain
 from pinnsolve.draws import R3, RAD, RAR, Gauss, Sobol, Uniform
 from pinnsolve.ensemble import ensemble
 from pinnsolve.exporting import export
@@ -193,6 +194,7 @@ __all__ = [
     "ops",
     "parameter",
     "pin",
+    "plot_domain",
     "quantity",
     "read_observations",
     "read_polygons",

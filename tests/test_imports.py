@@ -25,7 +25,7 @@ ROWS = (
     {"policy", "field_evaluator"},
     {"comparison", "diagnosis", "estimates", "progress", "solution_field", "solution_file"},
     {"piecewise", "named_fields", "spreads", "nodes", "fitting"},
-    {"plot"},
+    {"plot", "domain_plot"},
     {"solution", "checkpoint"},
     {"training", "warm_start", "stages", "correction"},
     {"solution_ensemble"},
@@ -59,7 +59,7 @@ CONFINED = {
         "pinnsolve.diff.plan",
         "problems",
     ),
-    "matplotlib": ("pinnsolve.plot",),
+    "matplotlib": ("pinnsolve.plot", "pinnsolve.domain_plot"),
     "pint": ("pinnsolve.pde.units",),
     "rich": ("pinnsolve.progress",),
     "h5py": (

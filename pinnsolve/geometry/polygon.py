@@ -38,6 +38,7 @@ from pinnsolve.geometry.triangulation import (
 
 Place = tuple[Number, ...]
 SPREAD = 256  # values of the parameters that a polygon is checked at
+TRIALS = 32  # of them that triangles are looked for at
 
 
 @final
@@ -125,7 +126,7 @@ class AbstractPolygon(AbstractShape):
         for corners in trial.reshape(-1, count, 2):
             if (corners == np.roll(corners, -1, axis=0)).all(axis=1).any():
                 return "two corners in turn are the same"
-            if area(corners) == 0:
+            if len(corners) == 3 and area(corners) == 0:
                 return "the corners are on one line"
             if crossings(corners):
                 return "sides cross or touch each other"
@@ -157,8 +158,13 @@ class AbstractPolygon(AbstractShape):
 
     @cached_property
     def triangles(self) -> Array:
-        """The numbers of three corners each, (k - 2, 3), counterclockwise."""
-        return triangulated(self._middle)
+        """The numbers of three corners each, (k - 2, 3), counterclockwise for all parameters."""
+        places = self._points(parameter_values(self.symbols, SPREAD))
+        trial = np.stack(np.broadcast_arrays(*places), axis=-2).reshape(-1, len(places), 2)
+        found = [triangulated(self._middle)]
+        while not (triangles_area(places, found[-1]) > 0).all() and len(found) < TRIALS:
+            found.append(triangulated(trial[len(found)]))
+        return found[-1]
 
     def _points(self, at: At) -> list[Array]:
         return [vector(c, at) for c in self._turned]
