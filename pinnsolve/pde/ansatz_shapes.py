@@ -192,6 +192,11 @@ def _lost(known: "_Values") -> tuple[Surface, str] | None:
     return datum, f"solutions are singular where {', '.join(names)} has a corner into the domain"
 
 
+def _size(part: Part) -> float:
+    """Its measure, where that is a number."""
+    return 0.0 if part.shape.symbols else part.measure
+
+
 @dataclass(frozen=True, eq=False)
 class _Values:
     """Data on parts, and what is told from points: which value is right on which piece."""
@@ -271,7 +276,7 @@ class _Values:
         if not pairs:
             return None
         members = [d for a, b, _ in pairs for d in (a, b)]
-        gone = max(members, key=lambda d: (members.count(d), -d.where.measure))
+        gone = max(members, key=lambda d: (members.count(d), -_size(d.where)))
         a, b, place = next(pair for pair in pairs if gone in pair[:2])
         other = b if gone == a else a
         if agrees(a.value, b.value, places(self.system, place), 1e-2):
