@@ -81,10 +81,10 @@ class Windows:
         given = {time for condition in self._conditions for time in self._times(condition)}
         if self.starts and given and first not in given:
             raise PinnsolveError(
-                f"windows={self.count} go forward from {self._coordinate} = {first:g}, where nothing "
-                f"is given; conditions are at {self._coordinate} = "
-                f"{', '.join(f'{time:g}' for time in sorted(given))}. Write the problem in the time "
-                "that is left, or leave windows out"
+                f"windows={self.count} go forward from {self._coordinate} = {first:g}, where "
+                f"nothing is given; conditions are at {self._coordinate} = "
+                f"{', '.join(f'{time:g}' for time in sorted(given))}. Write the problem in the "
+                "time that is left, or leave windows out"
             )
 
     @property
