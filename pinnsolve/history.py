@@ -94,6 +94,13 @@ class History:
         return {name: np.array([e.get(name, math.nan) for e in measured]) for name in names}
 
     @property
+    def turns(self) -> list[str]:
+        """When each stage after the first began, in words."""
+        first = {r.stage: r for r in reversed(list(self))}
+        ordered = sorted(first.values(), key=lambda r: r.step)[1:]
+        return [f"{r.stage} from step {r.step}, {r.seconds:.1f} s" for r in ordered]
+
+    @property
     def stages(self) -> tuple[str, ...]:
         """The optimizers that were at work, each once, in the order of use."""
         return tuple(dict.fromkeys(record.stage for record in self.records if record.stage))

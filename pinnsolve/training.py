@@ -361,7 +361,7 @@ class Training:
                 "weights": self._weights_text(run.weighting),
                 "misfit": misfit(system, held_out),
                 "identifiability": "; ".join(doubt.message for doubt in doubts),
-                "chosen": "; ".join([self.choice.reason, *turns(run.history)]),
+                "chosen": "; ".join([self.choice.reason, *run.history.turns]),
             },
         )
 
@@ -397,10 +397,3 @@ class Training:
 
 def _digest(*arrays: Array) -> str:
     return blake2b(b"".join(array.tobytes() for array in arrays)).hexdigest()
-
-
-def turns(history: History) -> list[str]:
-    """When each stage after the first began, in words."""
-    first = {r.stage: r for r in reversed(list(history))}
-    ordered = sorted(first.values(), key=lambda r: r.step)[1:]
-    return [f"{r.stage} from step {r.step}, {r.seconds:.1f} s" for r in ordered]
