@@ -24,7 +24,7 @@ from pinnsolve.diff.parameters import Array
 from pinnsolve.errors import ProblemWarning
 from pinnsolve.estimates import estimates, misfit
 from pinnsolve.field_evaluator import FieldEvaluator
-from pinnsolve.history import History, Record
+from pinnsolve.history import Record
 from pinnsolve.nodes import few_nodes
 from pinnsolve.optim.base import AbstractOptimizer, Look
 from pinnsolve.optim.solvers import Cholesky
