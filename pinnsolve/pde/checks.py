@@ -19,7 +19,7 @@ from pinnsolve.pde.homes import homes
 from pinnsolve.pde.observations import check_in_shape, check_inside
 from pinnsolve.pde.orders import high_orders, surplus
 from pinnsolve.pde.overlaps import check_overlaps
-from pinnsolve.pde.parts import axes_of
+from pinnsolve.pde.parts import axes_of, middle
 from pinnsolve.pde.redundancy import check_dependent
 from pinnsolve.pde.text import text
 
@@ -55,7 +55,7 @@ class Stated:
         p = self.problem
         placed = [c.spanned for c in self.conditions if c.where is not None]
         axes = axes_of(p.shape, p.coordinates) if p.shape is not None else max(placed, default=())
-        return Space(axes, p.domain, p.shape) if axes else None
+        return Space(axes, p.domain, middle(p.shape)) if axes else None
 
     @property
     def shaped(self) -> tuple[int, ...]:

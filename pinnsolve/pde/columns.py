@@ -17,7 +17,7 @@ from pinnsolve.geometry import Normal, Part
 from pinnsolve.pde.coordinates import Coordinate
 from pinnsolve.pde.functions import Column
 from pinnsolve.pde.numeric import evaluate
-from pinnsolve.pde.parts import axes_of
+from pinnsolve.pde.parts import axes_of, values_at
 from pinnsolve.pde.system import Block, System
 
 Array = NDArray[np.float64]
@@ -65,7 +65,9 @@ def _normals(block: Block, system: System, points: Array) -> Array:
     normals = np.zeros((len(points), len(space)))
     if isinstance(block.where, Part):
         spanned = list(axes_of(block.where, system.coordinates))
-        normals[:, : len(spanned)] = block.where.normals(points[:, spanned])
+        normals[:, : len(spanned)] = block.where.normals(
+            points[:, spanned], values_at(block.where, system.coordinates, points)
+        )
         return normals
     for place, axis in enumerate(space):  # sides of a box: one coordinate is at an end
         low, high = system.intervals[axis]

@@ -19,7 +19,7 @@ from pinnsolve.pde.conditions import Condition
 from pinnsolve.pde.fields import Field
 from pinnsolve.pde.homes import drawn, inside, size_of
 from pinnsolve.pde.jets import is_fixed
-from pinnsolve.pde.parts import region_name
+from pinnsolve.pde.parts import middle, region_name
 from pinnsolve.pde.wellposed import structural_order
 
 Array = NDArray[np.float64]
@@ -35,7 +35,7 @@ class Space:
 
     axes: tuple[int, ...]
     domain: Domain
-    shape: AbstractShape | None
+    shape: AbstractShape | None  # in the middle of the ranges of its parameters, as all shapes here
 
     @property
     def box(self) -> tuple[tuple[float, float], ...]:
@@ -219,7 +219,7 @@ def _check_meetings(
         for name in sorted(apart):
             home = homes[name]
             assert home is not None
-            there = np.abs(home.distance(stretch.points)) <= space.close
+            there = np.abs(middle(home).distance(stretch.points)) <= space.close
             if not there.any():
                 continue
             both = [n for n, h in homes.items() if h in (place, home)]
@@ -320,6 +320,7 @@ def _stretches(shape: AbstractShape | None, space: Space) -> list[Stretch]:
 def points_of(region: AbstractShape | Part) -> Array:
     """A few points of a region; none if it has none, or nearly so."""
     unit = np.random.default_rng(0).random((TRIES, region.dimension))
+    region = middle(region)
     points = drawn(region, unit[:PROBES])
     return points if len(points) else drawn(region, unit)[:PROBES]
 
@@ -327,7 +328,7 @@ def points_of(region: AbstractShape | Part) -> Array:
 def covers(condition: Condition, points: Array, space: Space) -> NDArray[np.bool_]:
     """At which points of a boundary a condition holds, at all times."""
     if isinstance(condition.where, Part):
-        away = [piece.distance(points) for piece in condition.where.pieces]
+        away = [piece.distance(points) for piece in middle(condition.where).pieces]
         return np.min(away, axis=0) <= space.close
     if condition.sides:
         low, high = np.array(space.box).T

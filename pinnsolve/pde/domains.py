@@ -15,7 +15,7 @@ from pinnsolve.pde.boundary import OnBoundary
 from pinnsolve.pde.coordinates import Coordinate
 from pinnsolve.pde.fields import NormalDerivative
 from pinnsolve.pde.operators import placed
-from pinnsolve.pde.parts import OnPart, axes_of
+from pinnsolve.pde.parts import OnPart, axes_of, symbols_of
 
 Interval = tuple[float, float]
 Domain = Sequence[tuple[Coordinate, Interval]]
@@ -62,6 +62,12 @@ def read(
             "write one shape for all coordinates that vary in shapes",
         )
     return intervals, shapes[0] if shapes else None
+
+
+def symbols(items: Iterable[sympy.Basic], shape: AbstractShape | None) -> list[Any]:
+    """The parameters of the domain and of the parts and shapes that conditions hold in."""
+    regions = [item.where for item in items if isinstance(item, OnPart)]
+    return [s for r in (*([] if shape is None else [shape]), *regions) for s in symbols_of(r)]
 
 
 def is_box(shape: AbstractShape) -> bool:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from pinnsolve.geometry import AbstractShape, Part
 from pinnsolve.pde.conditions import Condition, Interval, classify
+from pinnsolve.pde.parts import middle
 
 Array = NDArray[np.float64]
 PROBES = 4096
@@ -58,7 +59,7 @@ def _home(
     """The union of shapes; None where that is all of the domain."""
     union = reduce(or_, shapes)
     points = inside(domain, box, PROBES)
-    return None if (union.distance(points) <= CLOSE * size_of(box)).all() else union
+    return None if (middle(union).distance(points) <= CLOSE * size_of(box)).all() else union
 
 
 def inside(shape: AbstractShape | None, box: Sequence[Interval], count: int) -> Array:
@@ -67,7 +68,7 @@ def inside(shape: AbstractShape | None, box: Sequence[Interval], count: int) -> 
     if shape is None:
         low, high = np.array(box, dtype=float).T
         return low + (high - low) * unit
-    return drawn(shape, unit)
+    return drawn(middle(shape), unit)
 
 
 def drawn(region: AbstractShape | Part, unit: Array) -> Array:

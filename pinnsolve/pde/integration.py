@@ -17,7 +17,7 @@ from pinnsolve.geometry.sampling import sample, sobol_stream
 from pinnsolve.pde.domains import is_box
 from pinnsolve.pde.jets import Jet, resolve
 from pinnsolve.pde.numeric import evaluate
-from pinnsolve.pde.parts import Region, axes_of, region_name
+from pinnsolve.pde.parts import Region, axes_of, region_name, symbols_of, with_values
 
 Array = NDArray[np.float64]
 Derivative = Callable[[str, tuple[int, ...], Array], Array]
@@ -54,6 +54,8 @@ def integrate(
     coordinates = problem.coordinates
     if over is None and problem.shape is not None:
         over = problem.shape
+    if over is not None and (symbols := symbols_of(over)):
+        over = _fixed(over, symbols, at)
     if over is None:
         space = tuple(k for k, c in enumerate(coordinates) if c.is_space)
         points, weights = _tensor([problem.intervals[k] for k in space], count)
@@ -78,6 +80,16 @@ def integrate(
         values[symbol.name] = derivative(jet.field, jet.orders, places)
     found = evaluate(stated.xreplace(jets), values).reshape(times, len(points))
     return (found @ weights).reshape(shape)[()]
+
+
+def _fixed(over: Region, symbols: list[Any], at: Mapping[str, Any]) -> Region:
+    """The region for numbers of its parameters, which do not vary from value to value."""
+    if any(np.ndim(at.get(s.name, [])) for s in symbols):
+        raise SolutionError(
+            f"{region_name(over)} depends on {', '.join(map(str, symbols))}: give one number for "
+            "each, as in integrate(..., " + ", ".join(f"{s}={s.middle:g}" for s in symbols) + ")"
+        )
+    return with_values(over, {s: float(at[s.name]) for s in symbols})
 
 
 def rule(region: Region, count: int) -> tuple[Array, Array]:

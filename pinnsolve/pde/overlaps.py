@@ -36,7 +36,7 @@ def check_overlaps(conditions: Sequence[Condition], space: Space) -> None:
             continue
         other = two if parts[0] is one else one
         assert isinstance(parts[0].where, Part)
-        points = points_of(parts[0].where)
+        points = points_of(parts[0].where)  # in the middle of the ranges of parameters
         places = _places(points[covers(other, points, space)], space)
         p, q = (values_at(value, coordinates, places) for value in (a, b))
         with np.errstate(invalid="ignore"):  # what is no number is no disagreement

@@ -29,6 +29,11 @@ class Where(sympy.Basic):
     def _hashable_content(self) -> tuple[Any, ...]:
         return (self.region,)
 
+    def _xreplace(self, rule: Any) -> tuple[Any, bool]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Numbers in place of parameters of the shape, as of those in the rest of a tree."""
+        found = {s: float(rule[s]) for s in symbols_of(self.region) if s in rule}
+        return (Where(with_values(self.region, found)), True) if found else (self, False)
+
     def __getnewargs__(self) -> tuple[Any, ...]:
         return (self.region,)
 
@@ -126,3 +131,28 @@ def axes_of(region: Region, coordinates: Sequence[Coordinate]) -> tuple[int, ...
     """The positions of the coordinates in which a region lives: the first of space."""
     space = [k for k, c in enumerate(coordinates) if c.is_space]
     return tuple(space[: region.dimension])
+
+
+def symbols_of(region: Region) -> list[Any]:
+    """The parameters that a region depends on, by name."""
+    shape = region.shape if isinstance(region, Part) else region
+    return sorted(shape.symbols, key=str)
+
+
+def middle(region: Any) -> Any:
+    """A region in the middle of the ranges of its parameters; None for None."""
+    if region is None or not (symbols := symbols_of(region)):
+        return region
+    return with_values(region, {symbol: symbol.middle for symbol in symbols})
+
+
+def with_values(region: Region, values: Mapping[Any, float]) -> Region:
+    """A region with numbers in place of parameters."""
+    if isinstance(region, Part):
+        return Part(region.shape.at(values), region.names)
+    return region.at(values)
+
+
+def values_at(region: Region, coordinates: Sequence[Any], points: Any) -> dict[Any, Any] | None:
+    """The values of the parameters of a region at points (n, d) along these coordinates."""
+    return {s: points[:, coordinates.index(s)] for s in symbols_of(region)} or None

@@ -19,7 +19,8 @@ from pinnsolve.pde.conditions import Condition, Interval
 from pinnsolve.pde.coordinates import Coordinate
 from pinnsolve.pde.integrals import summed
 from pinnsolve.pde.jets import Site, is_fixed
-from pinnsolve.pde.parts import Region, axes_of
+from pinnsolve.pde.parts import Region, axes_of, middle, symbols_of
+from pinnsolve.pde.parts import values_at as values_at_parameters
 
 Array = NDArray[np.float64]
 Domain = Sequence[tuple[Coordinate, Interval]]
@@ -78,7 +79,8 @@ def places_of(condition: Condition, domain: Domain, shape: AbstractShape | None 
     points = _moved(points, where, domain)
     if not isinstance(where, Part):
         return Places(coordinates, points)
-    normals = where.normals(points[:, axes_of(where, coordinates)])
+    at = values_at_parameters(where, coordinates, points)
+    normals = where.normals(points[:, axes_of(where, coordinates)], at)
     names = tuple(Normal(k) for k in range(normals.shape[1]))
     return Places((*coordinates, *names), np.hstack([points, normals]))
 
@@ -90,7 +92,10 @@ def _moved(points: Array, where: Region | None, domain: Domain) -> Array:
     axes = list(axes_of(where, [c for c, _ in domain]))
     rng = np.random.default_rng(0)
     points = points.copy()
-    points[:, axes] = sample(where, len(points), lambda n: rng.random((n, where.dimension)))
+    for symbol in symbols_of(where):
+        points[:, [c for c, _ in domain].index(symbol)] = symbol.middle
+    fixed, numbers = middle(where), where.dimension
+    points[:, axes] = sample(fixed, len(points), lambda n: rng.random((n, numbers)))
     return points
 
 

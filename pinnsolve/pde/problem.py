@@ -100,7 +100,9 @@ class Problem:
         object.__setattr__(self, "observations", observed)
         object.__setattr__(self, "fields", fields)
         measured = [e for given in observed for e in given.expressions]
-        parameters = check.parameters_of([*parts, *measured], fields)
+        parameters = check.parameters_of(
+            [*parts, *measured, *domains.symbols(parts, shape)], fields
+        )
         object.__setattr__(self, "domain", check.domain(intervals, fields, parameters))
         parts = tuple(p for part in parts for p in domains.settled(part, self.domain, shape))
         object.__setattr__(self, "shape", shape)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pinnsolve.errors import ProblemError
 from pinnsolve.geometry import AbstractShape, Part
 from pinnsolve.pde.coordinates import Coordinate, is_log
-from pinnsolve.pde.parts import Region, axes_of
+from pinnsolve.pde.parts import Region, axes_of, middle, values_at
 from pinnsolve.pde.system import Block, System
 
 Array = NDArray[np.float64]
@@ -123,7 +123,7 @@ def from_unit_cube(block: Block, system: System, unit: Array) -> Array:
     if not set(spanned) <= set(block.free):  # a plane through the shape
         return points[_in_shape(region, block, system, points)]
     columns = [block.free.index(c) for c in spanned]
-    points[:, columns] = region.draw(unit[:, columns])
+    points[:, columns] = region.draw(unit[:, columns], values_at(region, block.free, points))
     return points[np.isfinite(points).all(1)]
 
 
@@ -141,10 +141,10 @@ def measure_share(block: Block, system: System) -> float:
         return 1.0
     spanned = axes_of(block.where, system.coordinates)
     lengths = [high - low for low, high in (system.intervals[k] for k in spanned)]
-    whole = float(np.prod(lengths)) if system.shape is None else float(system.shape.measure)
+    whole = float(np.prod(lengths) if system.shape is None else middle(system.shape).measure)
     if isinstance(block.where, Part):
         whole **= 1 - 1 / len(spanned)
-    return float(block.where.measure) / whole
+    return float(middle(block.where).measure) / whole
 
 
 def _in_shape(region: Region, block: Block, system: System, points: Array) -> NDArray[np.bool_]:
@@ -154,7 +154,8 @@ def _in_shape(region: Region, block: Block, system: System, points: Array) -> ND
     far = ON_SHAPE * max(high - low for low, high in region.bounds)
     inside = np.ones(len(points), dtype=bool)
     for places in site_points(block, system, points):
-        inside &= region.distance(places[:, spanned]) <= far
+        at = values_at(region, system.coordinates, places)
+        inside &= region.distance(places[:, spanned], at) <= far
     return inside
 
 

@@ -87,6 +87,27 @@ def test_points_and_normals_of_a_part_in_space_and_time():
     assert cells.min() >= 2
 
 
+def test_a_shape_that_depends_on_a_parameter():
+    radius = ps.parameter("radius", 0.1, 0.4)
+    pipe = SQUARE - Disk((0.5, 0.5), radius, name="wall")
+    problem = ps.Problem(ps.laplace(u), ps.on(pipe.boundary, u.dn - u), domain=pipe)
+    assert [c.name for c in problem.coordinates] == ["x", "y", "radius"]
+    system = normalize(problem)
+    inside, boundary = system.blocks
+    x0, y0, size = site_points(inside, system, sample(inside, system, 500, 0))[0].T
+    assert (np.hypot(x0 - 0.5, y0 - 0.5) > size).all()
+    sites = site_points(boundary, system, sample(boundary, system, 500, 0))
+    away = sites[0][:, :2] - 0.5
+    wall = np.abs(away).max(axis=1) < 0.49
+    assert wall.sum() > 50
+    assert np.allclose(np.hypot(*away[wall].T), sites[0][wall, 2])
+    normals = columns(boundary, system, sites)
+    assert np.allclose(normals[wall], -away[wall] / sites[0][wall, 2:])
+    fixed = problem.at({radius: 0.25})
+    assert fixed.shape == SQUARE - Disk((0.5, 0.5), 0.25, name="wall")
+    assert [c.name for c in fixed.coordinates] == ["x", "y"]
+
+
 def test_the_normal_derivative_is_that_of_calculus():
     n = PLATE.normal
     assert u.dn.expanded == n[0] * u.dx + n[1] * u.dy
