@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pinnsolve.errors import SolutionError
+from pinnsolve.pde.complex_fields import split_known
 from pinnsolve.pde.coordinates import is_log
 from pinnsolve.pde.numeric import evaluate, is_expression
 from pinnsolve.pde.parts import axes_of
@@ -204,8 +205,11 @@ def _targets(problem: Any, reference: object) -> dict[str, object]:
             "there is nothing to compare with; give a reference, "
             "or declare the problem with exact={field: expression}"
         )
+    pairs = problem.pairs
     if isinstance(reference, Mapping):
-        return {name_of(field): target for field, target in reference.items()}
+        return {name_of(f): target for f, target in split_known(reference, pairs).items()}
+    if len(problem.fields) == 2 and len(pairs) == 1:
+        return split_known({next(iter(pairs)): reference}, pairs)
     if len(problem.fields) > 1:
         names = ", ".join(map(name_of, problem.fields))
         raise SolutionError(

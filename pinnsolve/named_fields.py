@@ -15,7 +15,13 @@ from pinnsolve.pde.coordinates import Parameter
 from pinnsolve.pde.integration import POINTS, integrate
 from pinnsolve.pde.parts import Region
 from pinnsolve.pde.problem import Problem
-from pinnsolve.solution_field import AbstractEvaluator, Array, SolutionField, nearest
+from pinnsolve.solution_field import (
+    AbstractEvaluator,
+    Array,
+    ComplexSolutionField,
+    SolutionField,
+    nearest,
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -50,11 +56,17 @@ class AbstractFields:
             name: self[name](**{a: places[a] for a in arguments if a in places})
             for name, arguments in arguments_of(self.problem).items()
         }
+        for whole, (re, im) in self.problem.pairs.items():
+            if re in values and im in values:
+                values[whole] = values.pop(re) + 1j * values.pop(im)
         return next(iter(values.values())) if len(values) == 1 else values
 
-    def __getitem__(self, name: str) -> SolutionField:
-        """The field of that name; SolutionError where there is none."""
+    def __getitem__(self, name: str) -> Any:
+        """The field of that name, a `SolutionField` or, for a complex one, a
+        `ComplexSolutionField`; SolutionError where there is none."""
         arguments = arguments_of(self.problem)
+        if name in self.problem.pairs:
+            return ComplexSolutionField(*(self[part] for part in self.problem.pairs[name]))
         if name not in arguments:
             raise SolutionError(
                 f"the problem has no field {name!r}; it has {', '.join(arguments)}"
@@ -63,7 +75,7 @@ class AbstractFields:
         none = (0,) * len(self.coordinates)
         return SolutionField(self.evaluator, name, arguments[name], self.coordinates, none)
 
-    def __getattr__(self, name: str) -> SolutionField:
+    def __getattr__(self, name: str) -> Any:
         # Only names that the class does not have come here; before the fields are set (copying,
         # unpickling) the problem is such a name as well.
         if name.startswith("_") or "problem" not in self.__dict__:

@@ -27,22 +27,20 @@ from pinnsolve.diff.plan import BlockPlan, plan_block
 from pinnsolve.diff.residual import Approximator, residual_nodes
 from pinnsolve.diff.schemes import block_schemes
 from pinnsolve.errors import NetworkError, PinnsolveError
-from pinnsolve.nets import MLP, Cell, PeriodicEmbedding, SequentialCell
+from pinnsolve.nets import Cell
 from pinnsolve.nets.initializers import constant
+from pinnsolve.network_choice import Network, cells_of
 from pinnsolve.pde.ansatz import Ansatz, Reasons, impose, refuse, with_positive
 from pinnsolve.pde.columns import column_values
 from pinnsolve.pde.compatibility import incompatible
 from pinnsolve.pde.coordinates import is_log
 from pinnsolve.pde.numeric import largest
-from pinnsolve.pde.periodicity import periodic_axes
 from pinnsolve.pde.problem import Problem
 from pinnsolve.pde.sampling import sample, site_points
 from pinnsolve.pde.scaling import Scaling, scaling_of, sized
-from pinnsolve.pde.system import Block, Jet, Residual, System, is_linear, normalize
+from pinnsolve.pde.system import Block, Jet, Residual, System, normalize
 from pinnsolve.pde.unknowns import LATENT, PREFIX, Unknown
 
-Network = Cell | Mapping[Any, Cell] | None
-Group = tuple[str, ...]  # fields that share a network
 EXACT = ("auto", "never", "require")
 ROUNDING = 1e-12  # of a condition that holds by construction
 
@@ -215,62 +213,6 @@ def represent(system: System, network: Network, forms: Sequence[Ansatz] = ()) ->
     model = Model(approximators, Layout.of(trained), text, tuple(forms), unknowns)
     check_smoothness(system, model)
     return model
-
-
-def cells_of(system: System, network: Network, periodic: bool = True) -> dict[Group, Cell]:
-    """The network of each group of fields: one for all, or those of a mapping whose keys are fields
-    or tuples of fields. The other fields have a default one for all with the same coordinates.
-
-    Raises NetworkError for a field that the problem has not, one with two networks, and a network
-    for fields of different coordinates.
-    """
-    given = {system.fields: network} if isinstance(network, Cell) else network or {}
-    cells: dict[Group, Cell] = {}
-    for key, cell in given.items():
-        parts = key if isinstance(key, tuple | list) else (key,)
-        group = tuple(str(getattr(part, "name", part)) for part in parts)
-        taken = {name for earlier in cells for name in earlier}
-        for name in group:
-            if name not in system.fields or name in taken:
-                raise NetworkError(
-                    f"a network is given for {name}, which has one already"
-                    if name in taken
-                    else f"a network is given for {name}, but the problem's fields are "
-                    f"{', '.join(system.fields)}"
-                )
-        if len({system.inputs(name) for name in group}) > 1:
-            raise NetworkError(
-                f"one network cannot stand for {', '.join(group)}, which depend on different "
-                "coordinates; give one for each, {field: network}, or leave them out"
-            )
-        cells[group] = cell
-    taken = {name for group in cells for name in group}
-    for group in system.groups:
-        rest = tuple(name for name in group if name not in taken)
-        if rest:
-            cells[rest] = default_network(system, rest, periodic)
-    return cells
-
-
-def default_network(
-    system: System, fields: Sequence[str] | None = None, periodic: bool = True
-) -> Cell:
-    """Four hidden layers of 16, a little wider for several fields of the same coordinates (those
-    of the system, unless given); periodic where the fields are, unless that is not wanted. Three
-    layers of 20 are as many parameters and up to 5 times less accurate (Burgers, Kovasznay), five
-    layers of 16 no better.
-
-    The activation is sin for linear equations, whose solutions oscillate or are smooth, and tanh
-    for others, whose solutions may steepen: each measured several times better on its kind.
-    """
-    fields = system.fields if fields is None else fields
-    inputs = system.inputs(fields[0])
-    joined = periodic_axes(system, fields) if periodic else ()
-    axes = tuple(inputs.index(axis) for axis in joined)
-    activation = ops.sin if is_linear(system) else ops.tanh
-    width = 16 + 2 * (len(fields) - 1)
-    network = MLP(len(inputs) + len(axes), len(fields), width=width, depth=4, activation=activation)
-    return SequentialCell(PeriodicEmbedding(axes), network) if axes else network
 
 
 def _approximator(

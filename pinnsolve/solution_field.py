@@ -127,6 +127,27 @@ class SolutionField:
         return given
 
 
+@dataclass(frozen=True, eq=False)
+class ComplexSolutionField:
+    """A complex field of a solution, or a derivative of it: a function as `SolutionField` is one,
+    with complex values."""
+
+    real: SolutionField
+    imaginary: SolutionField
+
+    def __call__(self, *places: ArrayLike, **named: ArrayLike) -> Any:
+        """Values at the given places, as of `SolutionField`, but complex."""
+        return self.real(*places, **named) + 1j * self.imaginary(*places, **named)
+
+    def __getattr__(self, name: str) -> "ComplexSolutionField":
+        if name.startswith("_") or name in ("real", "imaginary"):  # before these are set
+            raise AttributeError(name)
+        return ComplexSolutionField(getattr(self.real, name), getattr(self.imaginary, name))
+
+    def __repr__(self) -> str:
+        return f"{self.real} + i {self.imaginary}"
+
+
 def derivative_orders(name: str, arguments: tuple[str, ...]) -> tuple[int, ...] | None:
     """How often ``d...`` differentiates by each argument, or None where it is no derivative.
 

@@ -20,7 +20,7 @@ ROWS = (
     {"pde"},
     {"diff"},
     {"nets", "devices", "ops"},
-    {"optim", "compiled", "function_file", "nesting", "draws", "weighting"},
+    {"optim", "compiled", "function_file", "nesting", "draws", "weighting", "network_choice"},
     {"pipeline", "points", "exporting", "weights"},
     {"policy", "field_evaluator"},
     {"comparison", "diagnosis", "estimates", "progress", "solution_field", "solution_file"},

@@ -14,6 +14,7 @@ from sympy.core.function import AppliedUndef
 from pinnsolve.errors import ProblemError
 from pinnsolve.geometry import Normal, Part
 from pinnsolve.pde.boundary import OnBoundary
+from pinnsolve.pde.complex_fields import is_complex
 from pinnsolve.pde.conditions import Condition, Interval
 from pinnsolve.pde.coordinates import Coordinate, Parameter
 from pinnsolve.pde.fields import Field, NormalDerivative, is_finite_number
@@ -54,15 +55,16 @@ def equation(item: Any, position: int) -> sympy.Basic:
             "place is u.dx(0, t), since u(0, t).diff(x) is 0",
         )
     converted = _convert(item, where)
-    if converted.has(*_NOT_FINITE) or converted.has(sympy.I):
-        found = next(n for n in (*_NOT_FINITE, sympy.I) if converted.has(n))
+    refused = _NOT_FINITE if is_complex(converted) else (*_NOT_FINITE, sympy.I)
+    if converted.has(*refused):
+        found = next(n for n in refused if converted.has(n))
         raise ProblemError(
             "PS-E007",
             f"{where} contains {found}, which is not a finite real number",
             text(converted),
             "replace it by a finite real number"
             if found != sympy.I
-            else "split the unknown into its real and imaginary parts, one field each",
+            else 'declare the field as complex: field("h", ..., complex=True)',
         )
     if not converted.has(Field):
         raise ProblemError(

@@ -102,11 +102,20 @@ class Field(AppliedUndef):
         name: its name.
         coordinates: the coordinates it was declared with, also when it is at a fixed place.
         exponential: whether it is positive by construction: the exponential of a network.
+        role: "real"; "complex", for one that stands for two real ones; or "part", for these.
     """
 
     name: str
     coordinates: tuple[Coordinate, ...]
     exponential = False
+    role = "real"
+
+    @property
+    def parts(self) -> tuple["Field", "Field"]:
+        """The real and the imaginary part of a complex field, as declared."""
+        names = part_names(self.name)
+        re, im = (_rebuild(n, self.coordinates, self.coordinates, False, "part") for n in names)
+        return re, im
 
     @property
     def declared(self) -> "Field":
@@ -161,10 +170,20 @@ class Field(AppliedUndef):
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         # The class of a field is made at run time, so pickle cannot find it by name.
-        return _rebuild, (self.name, self.coordinates, self.args, self.exponential)
+        return _rebuild, (self.name, self.coordinates, self.args, self.exponential, self.role)
 
 
-def field(name: str, *coordinates: Coordinate, positive: bool = False) -> Field:
+def part_names(name: str) -> tuple[str, str]:
+    """What the real and the imaginary part of a complex field are called."""
+    return f"{name}_re", f"{name}_im"
+
+
+def field(
+    name: str,
+    *coordinates: Coordinate,
+    positive: bool = False,
+    complex: bool = False,  # noqa: A002
+) -> Field:
     """Declare an unknown function of the given coordinates.
 
     Args:
@@ -172,10 +191,14 @@ def field(name: str, *coordinates: Coordinate, positive: bool = False) -> Field:
         coordinates: that it depends on.
         positive: make it positive everywhere by construction, as a coefficient that is to be found
             may have to be: it is the exponential of a network.
+        complex: let it have complex values. `I`, `conjugate`, `Abs`, `re` and `im` of sympy may
+            then stand in its equations, each of which is one for the real and one for the imaginary
+            part; the parts are the real fields h_re and h_im of the solution.
 
     Raises:
         ProblemError: the name is not an identifier or clashes with a coordinate, or the coordinates
-            are not coordinates, repeated, or make derivative names ambiguous.
+            are not coordinates, repeated, or make derivative names ambiguous; a field is to be both
+            positive and complex.
 
     >>> from pinnsolve.pde.coordinates import coordinates
     >>> x, t = coordinates("x t")
@@ -189,10 +212,22 @@ def field(name: str, *coordinates: Coordinate, positive: bool = False) -> Field:
             "PS-E016", "field() declares one field", repr(name), f"write fields({name!r}, ...)"
         )
     _check_declaration(found[0], coordinates)
-    return _rebuild(found[0], coordinates, coordinates, positive)
+    if positive and complex:
+        raise ProblemError(
+            "PS-E016",
+            f"the field {name} cannot be both positive and complex",
+            f"field({name!r}, ..., positive=True, complex=True)",
+            "leave one of them out",
+        )
+    return _rebuild(found[0], coordinates, coordinates, positive, "complex" if complex else "real")
 
 
-def fields(names: str, *coordinates: Coordinate, positive: bool = False) -> tuple[Field, ...]:
+def fields(
+    names: str,
+    *coordinates: Coordinate,
+    positive: bool = False,
+    complex: bool = False,  # noqa: A002
+) -> tuple[Field, ...]:
     """Declare several unknown functions of the same coordinates.
 
     Raises:
@@ -205,7 +240,7 @@ def fields(names: str, *coordinates: Coordinate, positive: bool = False) -> tupl
     Derivative(p(x, y), x)
     """
     found = split_names(names, "fields")
-    return tuple(field(name, *coordinates, positive=positive) for name in found)
+    return tuple(field(name, *coordinates, positive=positive, complex=complex) for name in found)
 
 
 def derivative(expression: Any, along: Iterable[Coordinate]) -> FieldDerivative:
@@ -303,11 +338,16 @@ def _flat(item: Any) -> Iterable[Any]:
 
 
 def _rebuild(
-    name: str, coordinates: Sequence[Coordinate], args: Sequence[Any], exponential: bool
+    name: str,
+    coordinates: Sequence[Coordinate],
+    args: Sequence[Any],
+    exponential: bool,
+    role: str,
 ) -> Any:
     # Not an assumption of sympy's, which makes classes of one declaration differ.
-    known = {"coordinates": tuple(coordinates), "exponential": exponential}
-    make = UndefinedFunction(name, bases=(Field,), real=True, **known)
+    known = {"coordinates": tuple(coordinates), "exponential": exponential, "role": role}
+    number = {"complex": True} if role == "complex" else {"real": True}
+    make = UndefinedFunction(name, bases=(Field,), **number, **known)
     return make(*args)
 
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from pinnsolve.errors import ProblemError
 from pinnsolve.geometry import AbstractShape
+from pinnsolve.pde.complex_fields import split_measured
 from pinnsolve.pde.coordinates import Coordinate
 from pinnsolve.pde.fields import Field
 from pinnsolve.pde.text import text
@@ -164,6 +165,7 @@ def observed(
     values: Mapping[Any, Any], at: Mapping[Coordinate, Any], noise: Any, origin: Origin
 ) -> Observations:
     """`observations` whose rows have names of their own."""
+    values, noise = split_measured(values, noise)
     expressions = tuple(_expression(e, values) for e in values)
     shown = f"observations of {', '.join(map(text, expressions))}"
     rows = max((np.size(v) for v in values.values()), default=0)

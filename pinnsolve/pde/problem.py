@@ -17,9 +17,10 @@ from pinnsolve.geometry import AbstractShape
 from pinnsolve.pde import check, checks, domains, manufactured
 from pinnsolve.pde.boundary import OnBoundary
 from pinnsolve.pde.check_table import CheckTable, Row
+from pinnsolve.pde.complex_fields import split, split_known
 from pinnsolve.pde.conditions import Interval
 from pinnsolve.pde.coordinates import Coordinate, Parameter
-from pinnsolve.pde.fields import Field
+from pinnsolve.pde.fields import Field, part_names
 from pinnsolve.pde.homes import homes_of
 from pinnsolve.pde.observations import Observations
 from pinnsolve.pde.parts import OnPart, axes_of, region_name
@@ -94,7 +95,8 @@ class Problem:
     ) -> None:
         items = list(enumerate(_flatten(equations), 1))
         observed = tuple(item for _, item in items if isinstance(item, Observations))
-        parts = tuple(check.equation(e, n) for n, e in items if not isinstance(e, Observations))
+        stated = (check.equation(e, n) for n, e in items if not isinstance(e, Observations))
+        parts = tuple(part for equation in stated for part in split(equation))
         fields = check.fields_of(parts)
         intervals, shape = domains.read(domain, check.coordinates_of(fields))
         object.__setattr__(self, "observations", observed)
@@ -111,7 +113,8 @@ class Problem:
         parts = applied(parts, units, (*self.coordinates, *fields, *unknowns))
         object.__setattr__(self, "units", dict(units or {}))
         object.__setattr__(self, "equations", parts)
-        object.__setattr__(self, "exact", _exact(exact, self.arguments))
+        known = None if exact is None else split_known(exact, self.pairs)
+        object.__setattr__(self, "exact", _exact(known, self.arguments))
         table, warned = checks.check(self)
         object.__setattr__(self, "checks", table)
         for warning in warned:
@@ -131,6 +134,13 @@ class Problem:
     def arguments(self) -> dict[str, tuple[Coordinate, ...]]:
         """What each field depends on, by its name: its coordinates, then every parameter."""
         return {f.name: (*f.coordinates, *self.parameters) for f in self.fields}
+
+    @property
+    def pairs(self) -> dict[str, tuple[str, str]]:
+        """Name of each complex field -> the names of its real and imaginary part."""
+        names = [f.name for f in self.fields if f.role == "part"]
+        wholes = dict.fromkeys(name[: -len("_re")] for name in names)
+        return {whole: part_names(whole) for whole in wholes}
 
     @property
     def intervals(self) -> tuple[Interval, ...]:

@@ -21,6 +21,7 @@ from sympy.functions.elementary.piecewise import ExprCondPair
 from pinnsolve.errors import FileError, ProblemWarning
 from pinnsolve.geometry import Normal
 from pinnsolve.pde.boundary import OnBoundary
+from pinnsolve.pde.complex_fields import with_parts
 from pinnsolve.pde.coordinates import Coordinate, Parameter
 from pinnsolve.pde.fields import Field, FieldDerivative, NormalDerivative, field
 from pinnsolve.pde.integrals import Nodes
@@ -150,6 +151,7 @@ def problem_to_data(problem: Problem) -> dict[str, Any]:
         "shape": shape_to_data(problem.shape, to_data),
         "fields": [[f.name, *(c.name for c in f.coordinates)] for f in problem.fields],
         "positive": [f.name for f in problem.fields if f.exponential],
+        "complex": list(problem.pairs),
         "unknowns": [[unknown.name, *unknown.settings] for unknown in problem.unknowns],
         "tables": [[t.name, len(t.axes), t.order] for t in problem_tables(problem).values()],
         "equations": [to_data(e) for e in problem.equations],
@@ -218,6 +220,7 @@ def problem_from_data(
             field(name, *(coordinates[c] for c in own), positive=name in positive)
             for name, *own in data["fields"]
         ]
+        fields = with_parts(fields, data["complex"])
         unknowns = [Unknown(*settings) for settings in data["unknowns"]]
         equations, exact, shape = data["equations"], data["exact"], data["shape"]
         observed = list(enumerate(data["observations"]))

@@ -8,8 +8,8 @@ from sympy import pi, sin
 
 import pinnsolve as ps
 from pinnsolve.nets import MLP
+from pinnsolve.network_choice import default_network
 from pinnsolve.pde.system import normalize
-from pinnsolve.pipeline import default_network
 from tests.nets.formulas import DOUBLE, mlp
 
 x = ps.coordinates("x")[0]
