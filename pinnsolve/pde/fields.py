@@ -18,6 +18,7 @@ from sympy.core.function import AppliedUndef, UndefinedFunction
 from pinnsolve.errors import ProblemError
 from pinnsolve.geometry import Normal
 from pinnsolve.pde.coordinates import Coordinate, Parameter, split_names
+from pinnsolve.pde.derivative_names import parse_derivative, uniquely_readable
 
 
 class NormalDerivative(sympy.Expr):
@@ -77,7 +78,7 @@ class FieldDerivative(sympy.Derivative):
 
     def __getattr__(self, name: str) -> Any:
         target: Any = self.expr
-        along = _parse_derivative(name, target.coordinates)
+        along = parse_derivative(name, target.coordinates)
         if along is None:
             return _normal_derivative(self, name)
         return derivative(self, along)
@@ -134,7 +135,7 @@ class Field(AppliedUndef):
         return self.func(*place_of(self, arguments))
 
     def __getattr__(self, name: str) -> Any:
-        along = _parse_derivative(name, self.coordinates)
+        along = parse_derivative(name, self.coordinates)
         if along is None:
             return _normal_derivative(self, name)
         value = derivative(self.declared, along)
@@ -351,24 +352,6 @@ def _rebuild(
     return make(*args)
 
 
-def _parse_derivative(
-    name: str, coordinates: tuple[Coordinate, ...]
-) -> tuple[Coordinate, ...] | None:
-    """Read `dxxt` as (x, x, t); None if the name is not made of coordinate names."""
-
-    def read(rest: str) -> tuple[Coordinate, ...] | None:
-        if not rest:
-            return ()
-        for coordinate in coordinates:
-            if rest.startswith(coordinate.name):
-                tail = read(rest[len(coordinate.name) :])
-                if tail is not None:
-                    return (coordinate, *tail)
-        return None
-
-    return (read(name[1:]) or None) if name.startswith("d") else None
-
-
 def _check_declaration(name: str, coordinates: Sequence[Any]) -> None:
     shown = f"field({name!r}, {', '.join(map(str, coordinates))})"
     if not coordinates or not all(isinstance(c, Coordinate) for c in coordinates):
@@ -401,27 +384,10 @@ def _check_declaration(name: str, coordinates: Sequence[Any]) -> None:
             shown,
             f"rename the coordinate {taken[0]}",
         )
-    if not _uniquely_readable(names):
+    if not uniquely_readable(names):
         raise ProblemError(
             "PS-E016",
             f"derivative names are ambiguous with the coordinates {', '.join(names)}",
             shown,
             "rename a coordinate that others can be put together to",
         )
-
-
-def _uniquely_readable(names: Sequence[str]) -> bool:
-    """Whether every string of names can be cut into names in one way (Sardinas and Patterson)."""
-    words = set(names)
-    seen: set[str] = set()
-    rest = _dangling(words, words) - {""}
-    while rest and not rest <= seen:
-        if rest & words:
-            return False
-        seen |= rest
-        rest = _dangling(words, rest) | _dangling(rest, words)
-    return not rest & words
-
-
-def _dangling(left: set[str], right: set[str]) -> set[str]:
-    return {r[len(w) :] for w in left for r in right if r.startswith(w)}
