@@ -244,7 +244,8 @@ class Problem:
         0 <= x <= 1
         0 <= y <= 1
         """
-        expressions, numbers = manufactured.split(exact, self.fields, self.unknowns)
+        parts = split_known(exact, self.pairs)
+        expressions, numbers = manufactured.split(parts, self.fields, self.unknowns)
         equations = [
             manufactured.solved_by(e, expressions, numbers, self.domain) for e in self.equations
         ]

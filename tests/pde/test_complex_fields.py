@@ -157,3 +157,11 @@ def test_what_cannot_be_split_is_refused() -> None:
     with pytest.raises(ProblemError) as caught:
         Problem(I * w.dt - w.dxx, domain=BOX)
     assert "complex=True" in caught.value.fix
+
+
+def test_a_complex_solution_is_manufactured() -> None:
+    wave = ps.Problem(I * h.dt + h.dxx, h(x, 0), h(0, t), h(1, t), domain={x: (0, 1), t: (0, 1)})
+    known = wave.manufactured({h: exp(I * x) * (1 + t)})  # which checks that it is a solution
+    assert known.exact is not None
+    assert known.exact["h_re"].subs({x: 0, t: 1}) == 2
+    assert known.exact["h_im"].subs({x: 0, t: 1}) == 0
