@@ -78,6 +78,7 @@ def test_conditions_that_hold_exactly_still_do() -> None:
         domain={x: (0, 1), y: (0, 1)}, exact={u: formula},
     )  # fmt: skip
     settings = {"network": ps.MLP(2, 1, width=8, depth=1), "exact": "require", "progress": False}
+    settings["points"] = ps.Points()
     first = plate.solve(steps=10, **settings)
     second = plate.solve(steps=20, correct=first, **settings)
     assert second.error()["u"] < 0.5 * first.error()["u"]

@@ -30,7 +30,8 @@ def field(x):
     """A number at a point, with the elementary functions in it."""
     total = ops.sum(NET(x)) + ops.norm(ops.matmul(MATRIX, x)) + ops.log(x[0]) * ops.log1p(x[1])
     smooth = [ops.tanh, ops.sigmoid, ops.sin, ops.cos, ops.exp, ops.expm1, ops.erf, ops.arctan]
-    for function in [*smooth, ops.softplus, ops.absolute, ops.sign, ops.stop_gradient]:
+    rough = [ops.absolute, ops.sign, ops.floor, ops.stop_gradient]
+    for function in [*smooth, ops.softplus, *rough]:
         total = total + function(x[0] * x[2])
     return ops.where(x[0] <= 1.5, total, ops.equal(x[1], 0.5)) * x[2] ** 2.5
 

@@ -102,7 +102,7 @@ def _number(k):
 
 ONE = (
     ops.tanh, ops.sigmoid, ops.sin, ops.cos, ops.exp, ops.expm1, ops.erf, ops.arctan, ops.softplus,
-    ops.absolute, ops.sign, ops.stop_gradient, ops.relu, ops.swish, ops.transpose,
+    ops.absolute, ops.sign, ops.floor, ops.stop_gradient, ops.relu, ops.swish, ops.transpose,
     ops.sum_columns, ops.sum_points, ops.collect, ops.spread, ops.sum_entries,
     lambda x: ops.log(_inside(x)), lambda x: ops.log1p(_inside(x)),
     lambda x: ops.power(_inside(x), -1.5), lambda x: ops.power(_inside(x), -2),

@@ -32,7 +32,7 @@ def everything():
     z = X @ W.node
     wide = ops.concatenate([z, ops.column(X, 1), ops.constant([[1.0, 2.0]])])
     functions = [ops.tanh, ops.sigmoid, ops.sin, ops.cos, ops.exp, ops.expm1, ops.erf, ops.arctan]
-    functions += [ops.softplus, ops.sign, ops.relu, ops.stop_gradient, ops.single]
+    functions += [ops.softplus, ops.sign, ops.floor, ops.relu, ops.stop_gradient, ops.single]
     total = ops.log(ops.absolute(z)) + (1 + z * z) ** 1.5 + ops.coefficient(0.3)
     total = total + ops.log1p(z * z) + ops.vanishing_power(z, -0.5)
     total = total + ops.where(z <= 1, ops.maximum(z, 2.0), ops.equal(z, 3))

@@ -41,7 +41,8 @@ def rounded(x):
 def elementary(x):
     total = rounded(x) + ops.log1p(x * x) + ops.log(ops.absolute(x) + 1) + (1 + x * x) ** 1.5
     named = [ops.tanh, ops.sigmoid, ops.sin, ops.cos, ops.exp, ops.expm1, ops.erf, ops.arctan]
-    for function in [*named, ops.softplus, ops.sign, ops.relu, ops.stop_gradient, ops.sqrt]:
+    named += [ops.softplus, ops.sign, ops.floor, ops.relu, ops.stop_gradient, ops.sqrt]
+    for function in named:
         total = total + 0.5 * function(x + 3)
     return ops.where(x <= 0.2, total, ops.where(ops.equal(x, 3.0), x, ops.maximum(x, 0.3)))
 

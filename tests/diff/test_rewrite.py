@@ -65,7 +65,7 @@ def test_random_graphs_have_every_operation():
     rng = np.random.default_rng(0)
     found = set()
     for _ in range(200):
-        choices = rng.integers(0, (8, 41, 41, 120), (40, 4)).tolist()
+        choices = rng.integers(0, (8, 42, 42, 120), (40, 4)).tolist()
         found |= {n.primitive for n in graph(choices, 2, backward=True).nodes()}
     assert found == set(PRIMITIVES) - {"program", "orthonormal"}  # the second by the last lowering
 

@@ -134,7 +134,7 @@ CASES: dict[str, tuple[str, str, str, Any]] = {
         lambda: _problem(u(x, 0) * u.dx + sympy.zoo * u(x, 0) * u, *HEAT),
     ),
     "complex coefficient": (
-        *("PS-E007", "I*u.dt", "real and imaginary parts"),
+        *("PS-E007", "I*u.dt", "declare the field as complex"),
         lambda: _problem(I * u.dt + u.dxx, *HEAT[1:]),
     ),
     "more fields than equations": (
