@@ -154,3 +154,22 @@ def test_a_trained_solution_is_fitted():
     )
     assert found["k"].value == pytest.approx(best[0], abs=1e-3)
     assert found["k"].error == pytest.approx(covariance[0, 0] ** 0.5, rel=0.02)
+
+
+def test_the_size_of_a_shape_is_found():
+    """From temperatures of a heated disc, u = (r^2 - x^2 - y^2) / 4, against linear regression."""
+    x, z = ps.coordinates("x z")
+    u, radius = ps.field("u", x, z), ps.parameter("r", 0.5, 1.5)
+    disc = ps.Disk((0, 0), radius)
+    heated = ps.Problem(ps.laplace(u) + 1, ps.on(disc.boundary, u), domain=disc)
+    network = ps.MLP(3, 1, width=12, depth=1)
+    solution = heated.solve(network=network, steps=60, progress=False)
+    rng = np.random.default_rng(0)
+    places = rng.uniform(-0.3, 0.3, (2, 40))
+    values = (1.2**2 - np.sum(places**2, axis=0)) / 4 + 1e-3 * rng.normal(size=40)
+    at = dict(zip((x, z), places, strict=True))
+    found = solution.fit(ps.observations({u: values}, at=at, noise=1e-3))["r"]
+    squares = 4 * values + np.sum(places**2, axis=0)  # r^2 with noise
+    radius = squares.mean() ** 0.5
+    assert found.value == pytest.approx(radius, abs=5e-5)
+    assert found.error == pytest.approx(squares.std(ddof=1) / 40**0.5 / (2 * radius), rel=0.01)

@@ -238,7 +238,9 @@ def _check_boundary(
         if max(counts.values()) >= order or whole:
             continue
         for end in ends:
-            in_system = len(fields) > 1 and len(on_side[end]) >= share
+            # What relates both ends counts half at each.
+            held = sum(1 / len(c.sites) for c in on_side[end])
+            in_system = len(fields) > 1 and held >= share
             if counts[end] >= needed or in_system:
                 continue
             if integrals:  # which may stand for a condition on a side

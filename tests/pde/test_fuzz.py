@@ -1,4 +1,4 @@
-"""Random well-posed problems are never refused; swapped arguments always are."""
+"""Random well-posed problems are never refused; random mistakes in them always are, in place."""
 
 import warnings
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sympy import Eq, Rational, cos, exp, sin
+from sympy import Eq, Rational, Symbol, cos, exp, sin
 
 from pinnsolve.errors import ProblemError
 from pinnsolve.pde.boundary import on_boundary
@@ -18,7 +18,7 @@ from pinnsolve.pde.system import normalize
 
 x, y, t = coordinates("x y t")
 QUICK = settings(
-    max_examples=12, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
+    max_examples=15, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
 )
 COEFFICIENTS = st.sampled_from([1, 2, Rational(1, 3), 0.7, 40])
 SOURCES = st.sampled_from([0, 1, sin(x), x * cos(x), exp(-(x**2))])
@@ -138,6 +138,55 @@ def test_a_well_posed_problem_is_accepted(stated: Stated):
     problem = quietly(stated)
     assert len(normalize(problem).residuals) == len(problem.equations)
     assert all(row.verdict in ("ok", "note", "warning", "-") for row in problem.check())
+
+
+@QUICK
+@given(evolutions(), st.data())
+def test_a_condition_that_is_dropped_is_missed(stated: Stated, data: Any):
+    keep = [c for c in stated.conditions if not isinstance(c, Eq)]  # of periodic ones some do
+    dropped = data.draw(st.sampled_from(keep))
+    rest = tuple(c for c in stated.conditions if c is not dropped)
+    error = refusal(Stated(stated.interior, rest, stated.domain, stated.fields))
+    assert error.code in ("PS-E009", "PS-E010", "PS-E011")
+    name = next(iter(dropped.atoms(Field))).name
+    assert name in error.message or len(stated.fields) > 1
+
+
+@QUICK
+@given(POSED, st.data())
+def test_an_equation_that_is_dropped_is_missed(stated: Stated, data: Any):
+    dropped = data.draw(st.sampled_from(stated.interior))
+    rest = tuple(e for e in stated.interior if e is not dropped)
+    assert refusal(Stated(rest, stated.conditions, stated.domain, stated.fields)).code in (
+        *("PS-E008", "PS-E074", "PS-E004"),
+    )
+
+
+@QUICK
+@given(POSED, st.data())
+def test_other_mistakes_are_located(stated: Stated, data: Any):
+    field = data.draw(st.sampled_from(stated.fields))
+    low, high = stated.domain[x]
+    beyond = at(field, 0, "x", high + 1)
+    strange = field.dx - Symbol("q")
+    value = [c for c in stated.conditions if not isinstance(c, Eq) and "on the" not in str(c)]
+    wrong = {
+        "PS-E005": (beyond, str(high + 1)),
+        "PS-E004": (strange, "q"),
+        "PS-E001": (Eq(field, field), "True"),
+        "PS-E017": (field < 1, "<"),
+        "PS-E002": (Eq(x, 1), "x = 1"),
+        "PS-E013": (stated.interior[0].lhs - stated.interior[0].rhs, "  and  "),
+    }
+    if value and getattr(value[0], "equation", None) is None:
+        wrong["PS-E012"] = (value[0] + 1, "  and  ")
+    code = data.draw(st.sampled_from(sorted(wrong)))
+    added, quoted = wrong[code]
+    spoilt = (*stated.conditions, added)
+    error = refusal(Stated(stated.interior, spoilt, stated.domain, stated.fields))
+    assert error.code == code
+    assert quoted in error.expression + error.message
+    assert low < high
 
 
 @QUICK
