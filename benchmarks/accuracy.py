@@ -244,8 +244,9 @@ def panels(rows: Sequence[Row], found: Sequence[Record]) -> list[Panel]:
     for row in rows:
         done = [r for r in found if r["problem"] == row.file and "crash" not in r]
         curves = [
-            Curve(f"seed {r['seed']}", r["curve"]["seconds"], merits(r["curve"], row.fields))
+            Curve(f"seed {r['seed']}", r["curve"]["seconds"], over_time)
             for r in done
+            if np.isfinite(over_time := merits(r["curve"], row.fields)).any()
         ]
         levels = {"first target": row.first, "goal": row.goal}
         if row.best is not None:
