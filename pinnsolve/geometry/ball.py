@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 import sympy
 
 from pinnsolve.errors import ProblemError
-from pinnsolve.geometry.disk import ball_implicit, from_centre
+from pinnsolve.geometry.implicit import exact
 from pinnsolve.geometry.naming import checked_name
 from pinnsolve.geometry.numbers import (
     Array,
@@ -82,6 +82,8 @@ class AbstractBall(AbstractShape):
     radius: Number
     name: str
 
+    _default: ClassVar[str] = "sphere"
+
     def _set(self, centre: Any, radius: Any, name: str, dimension: int | None) -> None:
         shown = f"{type(self).__name__}({centre!r}, {radius!r})"
         object.__setattr__(self, "centre", point_of(centre, dimension, "the centre", shown))
@@ -89,7 +91,7 @@ class AbstractBall(AbstractShape):
         object.__setattr__(self, "name", checked_name(name, shown))
 
     def __repr__(self) -> str:
-        named = "" if self.name == "sphere" else f", name={self.name!r}"
+        named = "" if self.name == self._default else f", name={self.name!r}"
         return f"{type(self).__name__}({shown_point(self.centre)}, {plain(self.radius)}{named})"
 
     @property
@@ -180,6 +182,19 @@ class Hypersphere(AbstractBall):
                 self,
                 "on a line, write Interval(low, high)",
             )
+
+
+def from_centre(offset: Array) -> Array:
+    """Unit vectors (n, d) along vectors from a centre; the first axis at the centre itself."""
+    length = np.linalg.norm(offset, axis=1, keepdims=True)
+    first = np.eye(1, offset.shape[1])
+    return np.where(length > 0, offset / np.where(length > 0, length, 1), first)
+
+
+def ball_implicit(centre: Sequence[Number], radius: Number, x: Sequence[Any]) -> sympy.Expr:
+    """(r² - |x - c|²) / (2 r): smooth everywhere, of slope 1 at the surface."""
+    squares = sum((exact(a) - exact(c)) ** 2 for a, c in zip(x, centre, strict=True))
+    return (exact(radius) ** 2 - squares) / (2 * exact(radius))
 
 
 def unit_ball(dimension: int) -> float:
