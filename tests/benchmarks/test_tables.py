@@ -139,4 +139,6 @@ def test_the_clock_notes_errors_and_says_when_to_end():
 def test_exact_flow_of_the_peer_is_the_gallerys():
     from problems import kovasznay
 
-    assert float(kovasznay.decay) == pytest.approx(deepxde_runs.DECAY, rel=1e-14)
+    assert float(kovasznay.decay(kovasznay.REYNOLDS)) == pytest.approx(
+        deepxde_runs.DECAY, rel=1e-14
+    )
