@@ -3,21 +3,22 @@ PYTHON ?= python3
 BIN := .venv/bin
 BENCHMARKS := loss_gradient gauss_newton compile_seconds step_profile step_profile scaling derivative_orders laplacians time_to_error figure
 INSTALLED := .venv/.installed
+DEVELOP := $(INSTALLED)-dev
 
 .PHONY: demo test lint format accuracy bench clean
 
 demo: $(INSTALLED)
 	$(BIN)/python problems/burgers.py --seconds 60
 
-test: $(INSTALLED)
+test: $(DEVELOP)
 	$(BIN)/python -m pytest -n auto
 
-lint: $(INSTALLED)
+lint: $(DEVELOP)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/pyright
 
-format: $(INSTALLED)
+format: $(DEVELOP)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
@@ -34,10 +35,15 @@ clean:
 # The stamp is newer than pyproject.toml exactly when what it names is installed.
 $(INSTALLED): pyproject.toml
 	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	touch $@
+
+# What tests and checks need, MindSpore and MPI among it.
+$(DEVELOP): $(INSTALLED)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	touch $@
 
 # The peers that benchmarks compare with.
-$(INSTALLED)-bench: $(INSTALLED)
+$(INSTALLED)-bench: $(DEVELOP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	touch $@
