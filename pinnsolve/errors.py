@@ -56,6 +56,10 @@ class DeviceError(PinnsolveError):
     """A device that is unknown, missing, or cannot run a graph."""
 
 
+class DeviceWarning(UserWarning):
+    """A device that is not what was asked for, or runs otherwise than it was asked to."""
+
+
 class OptimizerError(PinnsolveError):
     """Settings that an optimizer cannot work with."""
 

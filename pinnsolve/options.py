@@ -42,6 +42,15 @@ class Options:
         return cls(cache=_cache(environment), threads=_threads(environment))
 
 
+def set_unless_chosen(**variables: str) -> None:
+    """Give variables of the process a value unless it has one: some libraries listen to no other.
+
+    >>> set_unless_chosen()
+    """
+    for name, value in variables.items():
+        os.environ.setdefault(name, value)
+
+
 def usable_cores() -> int:
     """Cores this process may run on: fewer than the machine has under taskset or a container."""
     if hasattr(os, "sched_getaffinity"):
