@@ -11,18 +11,39 @@ from pathlib import Path
 
 from pinnsolve.errors import PinnsolveError
 
+# What tells a process how many were launched -> the launcher. PMI is that of MPICH, Intel MPI and
+# Slurm; a step of Slurm says so itself as well.
+LAUNCHERS = {
+    "MS_WORKER_NUM": "msrun",
+    "OMPI_COMM_WORLD_SIZE": "mpiexec",
+    "PMI_SIZE": "mpiexec",
+    "SLURM_STEP_NUM_TASKS": "srun",
+}
+
+
+@dataclass(frozen=True)
+class Launcher:
+    """What started this process as one of `size`; without a name where it was started alone."""
+
+    name: str = ""
+    size: int = 1
+
 
 @dataclass(frozen=True)
 class Options:
-    """Where compiled kernels are cached and how many threads may run.
+    """Where compiled kernels are cached, how many threads may run, and what started the process.
 
     Attributes:
         cache: folder for generated code and reference solutions; made when first written to.
         threads: number of threads that the CPU device may use, at least 1.
+        launcher: of several processes that work together.
+        threads_given: whether somebody has said how many threads, or they are all usable cores.
     """
 
     cache: Path
     threads: int
+    launcher: Launcher = Launcher()
+    threads_given: bool = False
 
     def __post_init__(self) -> None:
         if self.threads < 1:
@@ -30,7 +51,8 @@ class Options:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> "Options":
-        """Read ``PINNSOLVE_CACHE`` and ``PINNSOLVE_THREADS``; without a mapping, from `os.environ`.
+        """Read ``PINNSOLVE_CACHE``, ``PINNSOLVE_THREADS`` and what launchers set; without a
+        mapping, from `os.environ`.
 
         Raises:
             PinnsolveError: ``PINNSOLVE_THREADS`` is not a whole number of at least 1.
@@ -39,7 +61,12 @@ class Options:
         2
         """
         environment = os.environ if environment is None else environment
-        return cls(cache=_cache(environment), threads=_threads(environment))
+        return cls(
+            _cache(environment),
+            _threads(environment),
+            _launcher(environment),
+            bool(environment.get("PINNSOLVE_THREADS")),
+        )
 
 
 def set_unless_chosen(**variables: str) -> None:
@@ -77,3 +104,11 @@ def _threads(environment: Mapping[str, str]) -> int:
             "unset it to use every core"
         )
     return int(text)
+
+
+def _launcher(environment: Mapping[str, str]) -> Launcher:
+    for variable, name in LAUNCHERS.items():
+        text = environment.get(variable, "")
+        if text.isdecimal() and int(text) > 1:
+            return Launcher(name, int(text))
+    return Launcher()

@@ -9,12 +9,13 @@ from pinnsolve.options import Options
 
 def test_the_environment_decides() -> None:
     options = Options.from_environment({"PINNSOLVE_CACHE": "/somewhere", "PINNSOLVE_THREADS": "3"})
-    assert options == Options(Path("/somewhere"), 3)
+    assert (options.cache, options.threads, options.threads_given) == (Path("/somewhere"), 3, True)
 
 
 def test_an_empty_environment_will_do() -> None:
     options = Options.from_environment({})
     assert options.cache.parts[-2:] == (".cache", "pinnsolve")
+    assert not options.threads_given
     assert options.threads == len(os.sched_getaffinity(0))
 
 

@@ -1,0 +1,274 @@
+"""How processes that solve one problem together exchange numbers; the only importer of mpi4py.
+
+Every process ("rank") runs the same script and takes the same decisions, because what they depend
+on is the same on all: sums over ranks, and values that rank 0 broadcasts. Invariant: ranks call the
+same methods in the same order, so a rank that cannot go on ends all of them (`abort`).
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+import traceback
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Any, NoReturn, TypeVar
+
+import numpy as np
+
+from pinnsolve.errors import DeviceError
+from pinnsolve.options import Launcher, Options
+
+Array = np.ndarray[Any, np.dtype[Any]]
+T = TypeVar("T")
+
+INSTALL = "install it with: pip install 'pinnsolve[mpi]'"
+ALONE = 'or write communicator="serial", and each process solves the whole problem for itself'
+PATIENCE = 2.0  # seconds in which rank 0 may tell an error that all ranks have
+SPINS, LONGEST_SLEEP = 1000, 0.01  # of a wait: tests without a pause, and seconds of a pause
+
+
+class AbstractCommunicator(ABC):
+    """Processes that call the same methods in the same order.
+
+    Attributes:
+        name: for reports.
+        rank: number of this process, from 0. size: number of processes.
+        local_size: number of those that run on this machine.
+    """
+
+    name: str
+    rank: int
+    size: int
+    local_size: int
+
+    @abstractmethod
+    def allreduce_sum(self, array: Array) -> Array:
+        """The sum over all ranks, a new float64 array of the same shape and of the same bits on
+        every rank."""
+
+    @abstractmethod
+    def broadcast(self, value: T) -> T:
+        """The value of rank 0, which may be anything that can be pickled."""
+
+    @abstractmethod
+    def gather(self, value: T) -> list[T]:
+        """The values of all ranks in their order, on every rank."""
+
+    @abstractmethod
+    def abort(self, message: str) -> NoReturn:
+        """Print the message with the rank to standard error and end all processes."""
+        raise SystemExit(1)
+
+
+class Serial(AbstractCommunicator):
+    """One process.
+
+    >>> Serial().allreduce_sum(np.array([1.0, 2.0])).tolist()
+    [1.0, 2.0]
+    """
+
+    name, rank, size, local_size = "serial", 0, 1, 1
+
+    def allreduce_sum(self, array: Array) -> Array:
+        return np.array(array, float)
+
+    def broadcast(self, value: T) -> T:
+        return value
+
+    def gather(self, value: T) -> list[T]:
+        return [value]
+
+    def abort(self, message: str) -> NoReturn:
+        _tell(self, message)
+        sys.exit(1)
+
+
+class MPI(AbstractCommunicator):
+    """The processes of ``mpiexec`` or ``srun``, through mpi4py.
+
+    Args:
+        group: a communicator of mpi4py; that of all processes by default.
+
+    Where there are several processes, an exception that ends one of them ends all.
+
+    Raises:
+        DeviceError: mpi4py is missing or finds no MPI library.
+
+    >>> MPI().allreduce_sum(np.array([1.0, 2.0])).tolist()
+    [1.0, 2.0]
+    """
+
+    name = "mpi"
+
+    def __init__(self, group: Any = None) -> None:
+        library = _mpi4py()
+        self._in_place = library.IN_PLACE
+        self._group = library.COMM_WORLD if group is None else group
+        self._library = library.Get_library_version().strip().splitlines()[0]
+        self.rank, self.size = self._group.Get_rank(), self._group.Get_size()
+        local = self._group.Split_type(library.COMM_TYPE_SHARED)
+        self.local_size = local.Get_size()
+        local.Free()
+        if self.size > 1:
+            end_all_on_error(self)
+
+    def __repr__(self) -> str:
+        return f"MPI(rank {self.rank} of {self.size}, {self._library})"
+
+    def allreduce_sum(self, array: Array) -> Array:
+        total = np.array(array, float, order="C")
+        self._group.Allreduce(self._in_place, total)
+        return total
+
+    def broadcast(self, value: T) -> T:
+        # Rank 0 may be compiling, reading or drawing. MPI waits by asking all the time, which
+        # would take a core from it where ranks share them.
+        signal = np.zeros(1)
+        request = self._group.Ibcast(signal, root=0)
+        spins = 0
+        while not request.Test():
+            spins += 1
+            if spins > SPINS:
+                time.sleep(min(LONGEST_SLEEP, 1e-5 * (spins - SPINS)))
+        return self._group.bcast(value, root=0)
+
+    def gather(self, value: T) -> list[T]:
+        return self._group.allgather(value)
+
+    def abort(self, message: str) -> NoReturn:
+        _tell(self, message)
+        self._group.Abort(1)
+        raise SystemExit(1)  # where MPI returns all the same
+
+
+def pick_communicator(
+    choice: str | AbstractCommunicator = "auto", launcher: Launcher | None = None
+) -> AbstractCommunicator:
+    """The communicator of a name: "serial", "mpi", "mindspore", or "auto" for that of what launched
+    the process, which is `Options.launcher` where none is given.
+
+    Raises:
+        DeviceError: no such name, or its package is missing, or the launcher is of another MPI.
+
+    >>> pick_communicator("serial").size
+    1
+    """
+    if isinstance(choice, AbstractCommunicator):
+        return choice
+    launcher = Options.from_environment().launcher if launcher is None else launcher
+    if choice == "auto":
+        choice = {"": "serial", "msrun": "mindspore"}.get(launcher.name, "mpi")
+    if choice == "serial":
+        return Serial()
+    if choice == "mpi":
+        return _launched(launcher)
+    if choice == "mindspore":
+        from pinnsolve.devices.ascend.communication import (  # pyright: ignore
+            MindSporeCollective,
+        )
+
+        return MindSporeCollective()
+    raise DeviceError(
+        f"there is no communicator {choice!r}; choose 'auto', 'serial', 'mpi' or 'mindspore'"
+    )
+
+
+def first_does(communicator: AbstractCommunicator, action: Callable[[], T]) -> T:
+    """What the action returns on rank 0, on all ranks; what it raises there is raised on all.
+
+    >>> first_does(Serial(), lambda: 3)
+    3
+    """
+    if communicator.size == 1:
+        return action()
+    result, error = None, None
+    if communicator.rank == 0:
+        try:
+            result = action()
+        except Exception as raised:  # noqa: BLE001 - raised again below, on every rank
+            error = raised
+    result, error = communicator.broadcast((result, error))
+    if error is not None:
+        raise error
+    return result  # pyright: ignore[reportReturnType]
+
+
+@contextmanager
+def together(communicator: AbstractCommunicator) -> Iterator[None]:
+    """An exception in the block ends all ranks, since the others may wait for this one."""
+    try:
+        yield
+    except Exception as error:
+        if communicator.size == 1:
+            raise
+        _end(communicator, error)
+
+
+def threads_of_rank(communicator: AbstractCommunicator, machine: str, cores: frozenset[int]) -> int:
+    """How many of the cores that this process may use are left to it, at least 1.
+
+    A core that several ranks may use counts for each of them as its share. So ranks that the
+    launcher has pinned to cores of their own have those, and others divide what there is.
+
+    Args:
+        machine: name of the machine. cores: that the process may use there.
+    """
+    places = communicator.gather((machine, cores))
+    here = [theirs for name, theirs in places if name == machine]
+    return max(1, int(sum(1 / sum(core in theirs for theirs in here) for core in cores) + 1e-9))
+
+
+def end_all_on_error(communicator: AbstractCommunicator) -> None:
+    """An exception that nobody catches ends all ranks from now on, with its message."""
+
+    def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        _end(communicator, error.with_traceback(trace))
+
+    sys.excepthook = hook
+
+
+def _end(communicator: AbstractCommunicator, error: BaseException) -> NoReturn:
+    """Rank 0 is given the time to be first: most errors are on all ranks, and are told once."""
+    if communicator.rank > 0:
+        time.sleep(PATIENCE)
+    communicator.abort("".join(traceback.format_exception(error)))
+
+
+def _tell(communicator: AbstractCommunicator, message: str) -> None:
+    where = f"rank {communicator.rank}: " if communicator.size > 1 else ""
+    # One write, so that messages of several ranks are not mixed.
+    sys.stderr.write(f"{where}{message.rstrip()}\n")
+    sys.stderr.flush()
+
+
+def _mpi4py() -> Any:
+    try:
+        from mpi4py import MPI as library
+    except ImportError as error:
+        raise DeviceError(f"communicator 'mpi' needs mpi4py; {INSTALL}") from error
+    except RuntimeError as error:
+        raise DeviceError(
+            f"mpi4py finds no MPI library ({error}); {INSTALL}, which brings MPICH"
+        ) from error
+    return library
+
+
+def _launched(launcher: Launcher) -> MPI:
+    """MPI, which must know of as many processes as were launched."""
+    if launcher.size == 1:
+        return MPI()
+    started = f"this is one of {launcher.size} processes that {launcher.name} started"
+    try:
+        found = MPI()
+    except DeviceError as error:
+        raise DeviceError(f"{started}, but {error}; {ALONE}") from error
+    if found.size == 1:
+        raise DeviceError(
+            f"{started}, but the MPI library of mpi4py ({found!r}) knows of one: {launcher.name} "
+            "is of another MPI. Use the mpiexec that belongs to the library (pip puts that of "
+            f"MPICH beside python), or with Slurm srun --mpi=pmi2 or --mpi=pmix; {ALONE}"
+        )
+    return found
