@@ -9,6 +9,7 @@ from typing import Any
 from pinnsolve.comparison import Probe
 from pinnsolve.correction import corrected
 from pinnsolve.devices.base import AbstractDevice
+from pinnsolve.devices.placement import PlacedDevice
 from pinnsolve.devices.reference import ReferenceDevice
 from pinnsolve.errors import PinnsolveError
 from pinnsolve.history import Record
@@ -128,6 +129,9 @@ def solve(
         network, base = corrected(problem, correct, network, exact)
     strategy = weights if isinstance(weights, AbstractWeights) else FixedWeights(weights or {})
     target = pick_device(device, precision, threads)
+    if places := optimizer.places if optimizer else ():
+        others = {p: pick_device(p.device, p.precision or "float64", threads) for p in places}
+        target = PlacedDevice(target, others)
     pipeline = compile_problem(problem, network, target, exact, strategy.start, base, scaling)
     size = pipeline.model.layout.size
     strategy.check(pipeline.system)

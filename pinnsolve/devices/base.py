@@ -10,13 +10,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pinnsolve.diff.graph import Node, topological
 from pinnsolve.diff.parameters import Layout
 from pinnsolve.errors import DeviceError
+
+if TYPE_CHECKING:
+    from pinnsolve.devices.placement import Elsewhere, Place
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -98,11 +101,13 @@ class AbstractObjective(ABC):
     Attributes:
         size: number of parameters. rows: number of residuals.
         shapes: of the arrays that theta holds one after the other, each flattened row by row.
+        elsewhere: the other devices of the run, where it has some.
     """
 
     size: int
     rows: int
     shapes: tuple[tuple[int, ...], ...]
+    elsewhere: Elsewhere | None = None
 
     @abstractmethod
     def residuals(self, theta: Array) -> Array:
@@ -148,6 +153,15 @@ class AbstractObjective(ABC):
     @abstractmethod
     def vjp(self, theta: Array, weights: Array) -> Array:
         """J'w, shape (size,)."""
+
+    def on(self, place: Place) -> AbstractObjective:
+        """The same residuals at the same points on another device of the run."""
+        if self.elsewhere is None:
+            raise DeviceError(
+                f"nothing was compiled for {place}; give the optimizer to solve(optimizer=...), "
+                "which compiles for every device that its stages name"
+            )
+        return self.elsewhere.objective(place, self)
 
 
 class AbstractExecutable(ABC):

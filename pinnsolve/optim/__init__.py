@@ -30,6 +30,7 @@ from pinnsolve.optim.least_squares import LevenbergMarquardt, LevenbergMarquardt
 from pinnsolve.optim.line_search import AbstractLineSearch, Backtracking, Sample, StrongWolfe
 from pinnsolve.optim.loss_search import AbstractLossSearch, Grid, Halving
 from pinnsolve.optim.nys_newton_cg import NysNewtonCG, NysNewtonCGState
+from pinnsolve.optim.placed import Placed
 from pinnsolve.optim.preconditioners import (
     AbstractPreconditioner,
     DiagonalPreconditioner,
@@ -106,6 +107,7 @@ __all__ = [
     "NysNewtonCG",
     "NysNewtonCGState",
     "NystroemPreconditioner",
+    "Placed",
     "Plateau",
     "Relaxation",
     "SGDState",

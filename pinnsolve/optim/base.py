@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, 
 import numpy as np
 from numpy.typing import NDArray
 
-from pinnsolve.devices.base import AbstractObjective
+from pinnsolve.devices.base import AbstractDevice, AbstractObjective
+from pinnsolve.devices.placement import Place
 from pinnsolve.errors import OptimizerError
 
 if TYPE_CHECKING:
@@ -135,6 +136,24 @@ class AbstractOptimizer(ABC, Generic[StateT]):
     def restore(self, arrays: Mapping[str, Any]) -> StateT:
         """The state that `to_arrays` wrote."""
         return from_arrays(self.state_type, arrays)
+
+    @property
+    def places(self) -> tuple[Place, ...]:
+        """Where its stages run, as far as that is said."""
+        return ()
+
+    def on(
+        self, device: str | AbstractDevice, precision: str | None = None
+    ) -> AbstractOptimizer[Any]:
+        """The same method on a device of its own, "ascend", "cpu" or whatever `solve` knows, and
+        in the precision that this computes in by default, or another.
+
+        >>> import pinnsolve as ps
+        >>> optimizer = ps.Adam(steps=1000).on("ascend") >> ps.LevenbergMarquardt().on("cpu")
+        """
+        from pinnsolve.optim.placed import Placed  # Placed is itself an optimizer
+
+        return Placed(self, Place(device, precision))
 
     def __rshift__(self, other: AbstractOptimizer[Any]) -> Chain:
         from pinnsolve.optim.chain import Chain  # Chain is itself an optimizer

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, final
 
+from pinnsolve.devices.base import AbstractDevice
+from pinnsolve.devices.placement import Place
 from pinnsolve.errors import OptimizerError
 from pinnsolve.optim.base import (
     AbstractObjective,
@@ -15,6 +17,7 @@ from pinnsolve.optim.base import (
     Look,
     Vector,
 )
+from pinnsolve.optim.placed import Placed
 
 LOOKS = 8  # of a stage, before it is judged
 
@@ -88,6 +91,15 @@ class Chain(AbstractOptimizer[ChainState]):
                 case _:
                     stages.append(part)
         return cls(tuple(stages))
+
+    @property
+    def places(self) -> tuple[Place, ...]:
+        return tuple(dict.fromkeys(place for stage in self.stages for place in stage.places))
+
+    def on(self, device: str | AbstractDevice, precision: str | None = None) -> Chain:
+        """With all stages on the device that have none of their own."""
+        stages = (s if isinstance(s, Placed) else s.on(device, precision) for s in self.stages)
+        return replace(self, stages=tuple(stages))
 
     def init(self, objective: AbstractObjective, theta: Vector) -> ChainState:
         return ChainState(0, 0, self.stages[0].init(objective, theta))
