@@ -181,7 +181,8 @@ class Collocation:
             [draw.candidates(place, rng) if place.cube else place.present for place in places]
         )
         shapes = [p.scale.shape[::-1] for p in candidates.blocks]
-        rows = split_rows(bind(candidates.blocks).residuals(theta), shapes)
+        objective = bind(candidates.blocks)
+        rows = split_rows(objective.gathered(objective.residuals(theta)), shapes)
         return self.at(
             [
                 draw.choose(place, free, np.linalg.norm(r, axis=0), rng) if place.cube else free

@@ -18,7 +18,7 @@ import numpy as np
 
 from pinnsolve.checkpoint import Best, Run, load_run, save_run
 from pinnsolve.comparison import Probe
-from pinnsolve.devices.base import AbstractObjective, split_rows
+from pinnsolve.devices.base import AbstractObjective
 from pinnsolve.diagnosis import Evidence, diagnose, tangent
 from pinnsolve.diff.parameters import Array
 from pinnsolve.errors import ProblemWarning
@@ -239,11 +239,11 @@ class Training:
     def _look(self, run: Run) -> Run:
         """The run with a record of its held-out residuals, by the first weights: what is compared
         over a run must not change during it."""
-        losses = self._losses(self.held_out, self.held_out_sample, run.state.theta)
+        losses = self.held_out.losses(run.state.theta)
         training = float(run.state.loss)
         if self.weights.every > 0:
             objective = self.pipeline.executable.bind(run.sample.blocks)
-            training = sum(self._losses(objective, run.sample, run.state.theta))
+            training = sum(objective.losses(run.state.theta))
         record = replace(
             self._record(run, losses),
             trained=float(np.sqrt(training)),
@@ -267,13 +267,6 @@ class Training:
 
     def _evaluator(self, theta: Array) -> FieldEvaluator:
         return FieldEvaluator.of(self.pipeline.model, self.pipeline.system.dimension, theta)
-
-    @staticmethod
-    def _losses(objective: AbstractObjective, sample: Sample, theta: Array) -> tuple[float, ...]:
-        """The loss of each residual."""
-        shapes = [p.scale.shape[::-1] for p in sample.blocks]
-        rows = split_rows(objective.residuals(theta), shapes)
-        return tuple(float(r @ r) for part in rows for r in part)
 
     def _record(self, run: Run, losses: tuple[float, ...]) -> Record:
         """Of the run as it is, with these losses at the held-out points."""

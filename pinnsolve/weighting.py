@@ -67,7 +67,8 @@ class View:
 
     def residuals(self) -> list[Array]:
         """The r of each block, without weights: (m, n)."""
-        rows = split_rows(self.objective.residuals(self.theta), self._shapes)
+        whole = self.objective.gathered(self.objective.residuals(self.theta))
+        rows = split_rows(whole, self._shapes)
         return [r / b.scale.T for r, b in zip(rows, self.blocks, strict=True)]
 
     def losses(self) -> Array:
@@ -86,7 +87,7 @@ class View:
             for j, row in enumerate(part):
                 alone = np.zeros(starts[-1])
                 alone[start + j * len(row) : start + (j + 1) * len(row)] = row
-                found.append(self.objective.vjp(self.theta, alone))
+                found.append(self.objective.vjp(self.theta, self.objective.own(alone)))
         return found
 
     def traces(self) -> Array:

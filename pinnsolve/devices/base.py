@@ -98,16 +98,53 @@ class AbstractObjective(ABC):
     Rows are ordered by block, then residual, then point. A method may return NaN or infinity; it
     does not raise for values of `theta`. Returned arrays are the caller's.
 
+    Where several processes share the points, a row vector holds the rows of this process only: r,
+    J v, and the w of J'w. What has the length of theta, and sums over rows, are over all processes
+    and the same in each. J J' and J are whole. Inner products of row vectors are `dot`.
+
     Attributes:
-        size: number of parameters. rows: number of residuals.
+        size: number of parameters. rows: of this process.
+        counts: residuals and points of each block, of this process.
         shapes: of the arrays that theta holds one after the other, each flattened row by row.
         elsewhere: the other devices of the run, where it has some.
     """
 
     size: int
     rows: int
+    counts: Sequence[tuple[int, int]]
     shapes: tuple[tuple[int, ...], ...]
     elsewhere: Elsewhere | None = None
+
+    @property
+    def total_rows(self) -> int:
+        """The rows of all processes."""
+        return self.rows
+
+    def dot(self, a: Array, b: Array) -> float:
+        """The inner product of two row vectors."""
+        return float(a @ b)
+
+    def square(self, a: Array) -> float:
+        """The inner product of a row vector with itself: the loss, of residuals."""
+        return self.dot(a, a)
+
+    def gathered(self, rows: Array) -> Array:
+        """The row vector of all processes, (total_rows,), in the order that one would have."""
+        return rows
+
+    def own(self, whole: Array) -> Array:
+        """The rows of this process: the inverse of `gathered`."""
+        return whole
+
+    def folded(self, columns: Array) -> Array:
+        """R of a QR factorization of row vectors (rows, k), (min(total_rows, k), k): what a
+        least-squares problem with few columns needs of them."""
+        return np.asarray(np.linalg.qr(columns, mode="r"))
+
+    def losses(self, theta: Array) -> tuple[float, ...]:
+        """The sum of squares of each residual."""
+        parts = split_rows(self.residuals(theta), self.counts)
+        return tuple(float(r @ r) for part in parts for r in part)
 
     @abstractmethod
     def residuals(self, theta: Array) -> Array:
@@ -129,8 +166,8 @@ class AbstractObjective(ABC):
 
     @abstractmethod
     def dual_equations(self, theta: Array) -> DualEquations:
-        """J J' and r. (J'J + c I)^-1 J'r = J'(J J' + c I)^-1 r for c > 0, so a damped step needs
-        the smaller of the two matrices only."""
+        """J J' and r, whole. (J'J + c I)^-1 J'r = J'(J J' + c I)^-1 r for c > 0, so a damped step
+        needs the smaller of the two matrices only."""
 
     @abstractmethod
     def normal_diagonal(self, theta: Array) -> Array:
@@ -144,7 +181,7 @@ class AbstractObjective(ABC):
 
     @abstractmethod
     def jacobian(self, theta: Array) -> Array:
-        """J, shape (rows, size): the one method that holds it whole."""
+        """J, shape (total_rows, size): the one method that holds it whole."""
 
     @abstractmethod
     def jvp(self, theta: Array, direction: Array) -> Array:
@@ -182,6 +219,9 @@ class AbstractExecutable(ABC):
         """Entered for a training run: the device arranges the machine to its liking. On the CPU,
         BLAS keeps to one thread: its own threads spin, and slow a busy machine many times."""
         return nullcontext()
+
+    def prepare(self, program: str) -> None:  # noqa: B027, where nothing is compiled
+        """Compile one of `PROGRAMS` now; what is compiled stays as it is."""
 
     @abstractmethod
     def bind(self, points: Sequence[BlockPoints]) -> AbstractObjective:

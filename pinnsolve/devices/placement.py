@@ -106,6 +106,10 @@ class PlacedExecutable(AbstractExecutable):
                 stack.enter_context(executable.session())
             yield
 
+    def prepare(self, program: str) -> None:
+        """At home: another place is compiled for when a stage arrives there."""
+        self.home.prepare(program)
+
     def bind(self, points: Sequence[BlockPoints]) -> AbstractObjective:
         objective = self.home.bind(points)
         objective.elsewhere = Elsewhere(self, tuple(points))

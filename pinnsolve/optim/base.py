@@ -174,7 +174,7 @@ class AbstractLeastSquares(AbstractOptimizer[StateT]):
 
     def rebase(self, objective: AbstractObjective, state: StateT) -> StateT:
         known: Any = state
-        loss = finite_loss(square(objective.residuals(known.theta)))
+        loss = finite_loss(objective.square(objective.residuals(known.theta)))
         return replace(known, loss=loss, stop=self._stop(loss))
 
     def redraw_steps(self, state: StateT) -> int:
@@ -247,11 +247,6 @@ def overflow_allowed() -> np.errstate:
 def all_finite(loss: float, *arrays: Vector) -> bool:
     """True where the loss and every entry of the arrays are finite."""
     return math.isfinite(loss) and all(bool(np.isfinite(array).all()) for array in arrays)
-
-
-def square(residuals: Vector) -> float:
-    """The loss r'r."""
-    return float(residuals @ residuals)
 
 
 def gradient_stop(gradient: Vector, tolerance: float) -> int:

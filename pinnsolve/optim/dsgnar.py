@@ -21,7 +21,6 @@ from pinnsolve.optim.base import (
     all_finite,
     finite_loss,
     reason,
-    square,
     starting_point,
 )
 from pinnsolve.optim.loss_search import losses_along
@@ -179,18 +178,19 @@ class DSGNAR(AbstractOptimizer[DSGNARState]):
 
     def init(self, objective: AbstractObjective, theta: Vector) -> DSGNARState:
         theta = starting_point(objective, theta)
-        need = 8.0 * objective.rows * objective.size
+        need = 8.0 * objective.total_rows * objective.size
         if need > self.memory:
             raise OptimizerError(
                 f"DSGNAR holds J, {need / 1e9:.1f} GB, and may use {self.memory / 1e9:g}; raise "
                 "memory, draw fewer points, or take a matrix-free solver"
             )
-        loss = finite_loss(square(objective.residuals(theta)))
+        loss = finite_loss(objective.square(objective.residuals(theta)))
         return DSGNARState(theta, loss, self.radius, 0.0, np.inf, 0, 0, self._stop(loss, np.inf))
 
     def step(self, objective: AbstractObjective, state: DSGNARState) -> DSGNARState:
         count = state.step + 1
-        jacobian, residuals = objective.jacobian(state.theta), objective.residuals(state.theta)
+        jacobian = objective.jacobian(state.theta)
+        residuals = objective.gathered(objective.residuals(state.theta))
         slope = jacobian.T @ residuals
         if not all_finite(0.0, slope):
             return replace(state, step=count, stop=int(Stop.NONFINITE))
@@ -214,7 +214,7 @@ class DSGNAR(AbstractOptimizer[DSGNARState]):
         return reason(state.stop, state.step, self.steps)
 
     def rebase(self, objective: AbstractObjective, state: DSGNARState) -> DSGNARState:
-        loss = finite_loss(square(objective.residuals(state.theta)))
+        loss = finite_loss(objective.square(objective.residuals(state.theta)))
         return replace(state, loss=loss, stop=self._stop(loss, state.radius))
 
     def redraw_steps(self, state: DSGNARState) -> int:
@@ -226,7 +226,7 @@ class DSGNAR(AbstractOptimizer[DSGNARState]):
     def _draw(self, objective: AbstractObjective, step: int) -> Sketch:
         rng = np.random.default_rng([self.seed, step])
         s = max(1, round(self.fraction * objective.size))
-        return Sketch.draw(rng, objective.rows, objective.size, s, self.hashes)
+        return Sketch.draw(rng, objective.total_rows, objective.size, s, self.hashes)
 
     def _radius(
         self, objective: AbstractObjective, state: DSGNARState, sketch: Sketch, model: Model

@@ -18,7 +18,6 @@ from pinnsolve.optim.base import (
     Vector,
     finite_loss,
     overflow_allowed,
-    square,
     starting_point,
 )
 from pinnsolve.optim.loss_search import AbstractLossSearch, Grid, Halving, losses_along
@@ -76,7 +75,7 @@ class GaussNewton(AbstractLeastSquares[GaussNewtonState]):
 
     def init(self, objective: AbstractObjective, theta: Vector) -> GaussNewtonState:
         theta = starting_point(objective, theta)
-        loss = finite_loss(square(objective.residuals(theta)))
+        loss = finite_loss(objective.square(objective.residuals(theta)))
         return GaussNewtonState(theta, loss, 1.0, self.damping, 0, self._stop(loss))
 
     def step(self, objective: AbstractObjective, state: GaussNewtonState) -> GaussNewtonState:

@@ -164,7 +164,9 @@ def quadratic_step(
     out."""
     directions = [d / np.linalg.norm(d) for d in directions if d.any()]
     basis = np.stack(directions, axis=1)
-    images = np.stack([objective.jvp(theta, d) for d in directions], axis=1)
-    whole = np.concatenate((images, np.sqrt(shift) * basis))
-    right = np.concatenate((objective.residuals(theta), np.zeros(objective.size)))
+    images = [objective.jvp(theta, d) for d in directions]
+    # Of [J v | r] the few numbers that count: |Q'(J v c + r)| differs by a constant.
+    folded = objective.folded(np.stack([*images, objective.residuals(theta)], axis=1))
+    whole = np.concatenate((folded[:, :-1], np.sqrt(shift) * basis))
+    right = np.concatenate((folded[:, -1], np.zeros(objective.size)))
     return -basis @ np.linalg.lstsq(whole, right, rcond=None)[0]

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from typing import final
 
 import numpy as np
-from scipy.sparse.linalg import LinearOperator, lsmr
 
 from pinnsolve.errors import OptimizerError
 from pinnsolve.optim.base import AbstractObjective, Vector, all_finite
+from pinnsolve.optim.bidiagonal import lsmr
 from pinnsolve.optim.preconditioners import (
     AbstractPreconditioner,
     NystroemPreconditioner,
@@ -158,18 +158,13 @@ class LeastSquares:
         def backward(w: Vector) -> Vector:
             return root.transposed(objective.vjp(theta, w[:rows]) + scale * w[rows:])
 
-        shape = (rows + objective.size, objective.size)
-        operator = LinearOperator(shape, matvec=forward, rmatvec=backward, dtype=np.float64)  # type: ignore[call-arg]
+        def length(w: Vector) -> float:
+            return float(np.sqrt(objective.square(w[:rows]) + w[rows:] @ w[rows:]))
+
         below = vector[rows:] / scale if scale > 0.0 else vector[rows:]
-        found = lsmr(
-            operator,
-            np.concatenate((vector[:rows], below)),
-            atol=settings.tolerance,
-            btol=settings.tolerance,
-            conlim=0.0,
-            maxiter=settings.iterations,
-        )
-        return np.concatenate((np.zeros(rows), root.apply(found[0])))
+        right = np.concatenate((vector[:rows], below))
+        found = lsmr(forward, backward, right, length, settings.tolerance, settings.iterations)
+        return np.concatenate((np.zeros(rows), root.apply(found)))
 
 
 @final

@@ -20,7 +20,6 @@ from pinnsolve.optim.base import (
     Vector,
     finite_loss,
     overflow_allowed,
-    square,
     starting_point,
 )
 from pinnsolve.optim.damping import AbstractDampingRule, Relaxation
@@ -103,7 +102,7 @@ class LevenbergMarquardt(AbstractLeastSquares[LevenbergMarquardtState]):
 
     def init(self, objective: AbstractObjective, theta: Vector) -> LevenbergMarquardtState:
         theta = starting_point(objective, theta)
-        loss = finite_loss(square(objective.residuals(theta)))
+        loss = finite_loss(objective.square(objective.residuals(theta)))
         return LevenbergMarquardtState(theta, loss, self.damping, 0, self._stop(loss))
 
     def step(
@@ -185,7 +184,7 @@ class LevenbergMarquardt(AbstractLeastSquares[LevenbergMarquardtState]):
     ) -> tuple[Vector, float]:
         """The move after its corrections, and the loss there, perhaps not finite."""
         residuals = point.objective.residuals(point.theta + move)
-        loss, size = square(residuals), np.inf
+        loss, size = point.objective.square(residuals), np.inf
         for _ in range(self.corrections if np.isfinite(loss) else 0):
             correction = -factor.solve(point.pull(residuals) + shift * coordinates)
             change = point.move(correction)
@@ -193,7 +192,7 @@ class LevenbergMarquardt(AbstractLeastSquares[LevenbergMarquardtState]):
             if not length < size:  # the iteration diverges
                 break
             residuals = point.objective.residuals(point.theta + (move + change))
-            lower = square(residuals)
+            lower = point.objective.square(residuals)
             if not lower < loss:
                 break
             enough = loss - lower >= self.gain * loss

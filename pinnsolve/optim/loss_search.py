@@ -23,8 +23,7 @@ def losses_along(objective: AbstractObjective, theta: Vector, move: Vector) -> L
 
     def loss(alpha: float) -> float:
         with overflow_allowed():
-            residuals = objective.residuals(theta + alpha * move)
-            value = float(residuals @ residuals)
+            value = objective.square(objective.residuals(theta + alpha * move))
         return value if math.isfinite(value) else math.inf
 
     return loss

@@ -103,14 +103,14 @@ class Primal(Linearization):
 @dataclass(frozen=True, eq=False)
 class Dual(Linearization):
     """From JJ', by (J'J + lambda I)^-1 (J'w + lambda J'c) = J' (JJ' + lambda I)^-1 (w + lambda c),
-    so that w stands for J'w and c for J'c."""
+    so that w stands for J'w and c for J'c, both of all processes."""
 
     matrix: ShiftedMatrix
 
     @classmethod
     def of(cls, objective: AbstractObjective, theta: Vector) -> Dual:
         dual = objective.dual_equations(theta)
-        slope = objective.vjp(theta, dual.residuals)
+        slope = objective.vjp(theta, objective.own(dual.residuals))
         diagonal = objective.normal_diagonal(theta)
         return cls(objective, theta, dual.residuals, slope, diagonal, ShiftedMatrix(dual.matrix))
 
@@ -118,10 +118,10 @@ class Dual(Linearization):
         return self.matrix.factor(shift)
 
     def pull(self, residuals: Vector) -> Vector:
-        return residuals
+        return self.objective.gathered(residuals)
 
     def move(self, coordinates: Vector) -> Vector:
-        return self.objective.vjp(self.theta, coordinates)
+        return self.objective.vjp(self.theta, self.objective.own(coordinates))
 
 
 @final
@@ -142,7 +142,7 @@ class Cholesky(AbstractSolver):
     def linearize(
         self, objective: AbstractObjective, theta: Vector, damping: float
     ) -> Linearization:
-        fewer = objective.rows < objective.size
+        fewer = objective.total_rows < objective.size
         dual = fewer if self.dual is None else self.dual
         return (Dual if dual else Primal).of(objective, theta)
 
@@ -173,7 +173,7 @@ class Singular(Linearization):
         return Quotient(np.where(self.values > 0.0, self.values**2 + shift, 0.0))
 
     def pull(self, residuals: Vector) -> Vector:
-        return self.values * (self.left @ residuals)
+        return self.values * (self.left @ self.objective.gathered(residuals))
 
     def move(self, coordinates: Vector) -> Vector:
         return self.right @ coordinates
@@ -197,18 +197,21 @@ class SVD(AbstractSolver):
     memory: float = 2e9
 
     def fits(self, objective: AbstractObjective) -> bool:
-        return 24.0 * objective.rows * objective.size <= self.memory
+        return 24.0 * objective.total_rows * objective.size <= self.memory
 
     def linearize(
         self, objective: AbstractObjective, theta: Vector, damping: float
     ) -> Linearization:
         if not self.fits(objective):
             raise OptimizerError(
-                f"the singular values of J, {objective.rows} x {objective.size}, need "
-                f"{24e-9 * objective.rows * objective.size:.1f} GB, and SVD may use "
+                f"the singular values of J, {objective.total_rows} x {objective.size}, need "
+                f"{24e-9 * objective.total_rows * objective.size:.1f} GB, and SVD may use "
                 f"{self.memory / 1e9:g}; raise memory, draw fewer points, or take Cholesky"
             )
-        residuals, jacobian = objective.residuals(theta), objective.jacobian(theta)
+        residuals, jacobian = (
+            objective.gathered(objective.residuals(theta)),
+            objective.jacobian(theta),
+        )
         slope, diagonal = jacobian.T @ residuals, np.einsum("ij,ij->j", jacobian, jacobian)
         if not all_finite(0.0, slope, diagonal):
             nothing = np.zeros((0, 0))

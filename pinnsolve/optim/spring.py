@@ -16,7 +16,6 @@ from pinnsolve.optim.base import (
     finite_loss,
     overflow_allowed,
     reason,
-    square,
     starting_point,
 )
 from pinnsolve.optim.gauss_newton import check_damping
@@ -81,7 +80,7 @@ class SPRING(AbstractOptimizer[SPRINGState]):
 
     def init(self, objective: AbstractObjective, theta: Vector) -> SPRINGState:
         theta = starting_point(objective, theta)
-        loss = finite_loss(square(objective.residuals(theta)))
+        loss = finite_loss(objective.square(objective.residuals(theta)))
         return SPRINGState(theta, loss, np.zeros_like(theta), 1.0, 0, self._stop(loss))
 
     def step(self, objective: AbstractObjective, state: SPRINGState) -> SPRINGState:
@@ -111,7 +110,7 @@ class SPRING(AbstractOptimizer[SPRINGState]):
         return reason(state.stop, state.step, self.steps)
 
     def rebase(self, objective: AbstractObjective, state: SPRINGState) -> SPRINGState:
-        loss = finite_loss(square(objective.residuals(state.theta)))
+        loss = finite_loss(objective.square(objective.residuals(state.theta)))
         return replace(state, loss=loss, stop=self._stop(loss))
 
     def redraw_steps(self, state: SPRINGState) -> int:

@@ -91,7 +91,7 @@ class CholeskyOrQR(AbstractSolver):
     def linearize(
         self, objective: AbstractObjective, theta: Vector, damping: float
     ) -> Linearization:
-        if objective.rows < objective.size:
+        if objective.total_rows < objective.size:
             return Cholesky().linearize(objective, theta, damping)
         if damping >= _LOST * objective.size:
             point = Cholesky().linearize(objective, theta, damping)

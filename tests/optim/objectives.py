@@ -6,15 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pinnsolve.devices.base import DualEquations, KroneckerFactors
+from pinnsolve.devices.base import AbstractObjective, DualEquations, KroneckerFactors
 from pinnsolve.optim import NormalEquations
 
 
-class Dense:
+class Dense(AbstractObjective):
     """Everything an objective offers, from `residuals` and `jacobian`."""
-
-    size: int
-    rows: int
 
     @property
     def shapes(self):

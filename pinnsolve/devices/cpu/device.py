@@ -102,6 +102,9 @@ class CpuExecutable(AbstractExecutable):
         graph = PROGRAMS[name](block.residuals, [p.node for p in parameters])
         return transposed_weights(final_graph(graph, parameters, cache))
 
+    def prepare(self, program: str) -> None:
+        self.program(program)
+
     def session(self) -> AbstractContextManager[Any]:
         return self.team.session()
 
