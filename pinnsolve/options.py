@@ -109,6 +109,7 @@ def _threads(environment: Mapping[str, str]) -> int:
 def _launcher(environment: Mapping[str, str]) -> Launcher:
     for variable, name in LAUNCHERS.items():
         text = environment.get(variable, "")
-        if text.isdecimal() and int(text) > 1:
+        # msrun starts the script once more, as scheduler, also where it is to be run once.
+        if text.isdecimal() and int(text) > (0 if name == "msrun" else 1):
             return Launcher(name, int(text))
     return Launcher()

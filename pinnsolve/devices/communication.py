@@ -166,9 +166,7 @@ def pick_communicator(
     if choice == "mpi":
         return _launched(launcher)
     if choice == "mindspore":
-        from pinnsolve.devices.ascend.communication import (  # pyright: ignore
-            MindSporeCollective,
-        )
+        from pinnsolve.devices.ascend.communication import MindSporeCollective
 
         return MindSporeCollective()
     raise DeviceError(

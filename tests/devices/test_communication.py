@@ -71,6 +71,7 @@ def test_one_process_aborts_with_the_message(capsys: pytest.CaptureFixture[str])
         ({"OMPI_COMM_WORLD_SIZE": "2", "SLURM_STEP_NUM_TASKS": "1"}, Launcher("mpiexec", 2)),
         ({"SLURM_STEP_NUM_TASKS": "64"}, Launcher("srun", 64)),
         ({"MS_WORKER_NUM": "8"}, Launcher("msrun", 8)),
+        ({"MS_WORKER_NUM": "1"}, Launcher("msrun", 1)),
         ({"PMI_SIZE": "many"}, Launcher()),
     ],
 )
