@@ -85,7 +85,9 @@ from pinnsolve.pde.variational import ritz
 from pinnsolve.points import Points
 from pinnsolve.solution import Solution
 from pinnsolve.solution_ensemble import Ensemble
+from pinnsolve.solution_sweep import Sweep
 from pinnsolve.solve import solve
+from pinnsolve.sweep import sweep
 from pinnsolve.weights import (
     BalancedWeights,
     CausalWeights,
@@ -167,6 +169,7 @@ __all__ = [
     "Solution",
     "Sphere",
     "StrongWolfe",
+    "Sweep",
     "Torus",
     "Triangle",
     "Uniform",
@@ -200,6 +203,7 @@ __all__ = [
     "read_polygons",
     "ritz",
     "solve",
+    "sweep",
     "tabulated",
     "unknown",
 ]

@@ -1,0 +1,260 @@
+"""Solves that know nothing of each other, at the same time: in processes, or on the ranks of MPI.
+
+Invariant: a member is what `solve` gives for its options and the threads of one process. No member
+is data-parallel: where there are ranks, each solves members of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import re
+import sys
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+from pinnsolve.devices.communication import AbstractCommunicator, first_does
+from pinnsolve.errors import FileError, PinnsolveError
+from pinnsolve.options import Options
+from pinnsolve.pde.problem import Problem
+from pinnsolve.solution import Solution, from_data, to_data
+from pinnsolve.solve import solve
+from pinnsolve.stages import row
+from pinnsolve.training import INTERRUPTED
+
+GUARD = (
+    'a script that solves in processes must do so under `if __name__ == "__main__":`, because '
+    "every process runs the script once to know what is defined in it"
+)
+SETTINGS = "settings.json"  # of the members whose solutions a folder keeps
+WAITING = f"{INTERRUPTED} before the start"
+
+Data = tuple[dict[str, Any], dict[str, Any]]  # a solution, because graphs cannot be sent
+
+
+@dataclass(frozen=True)
+class Member:
+    """name: in words, different for each. options: of `solve`, but those that `solve_members` has
+    a say in. problem: or why there is none."""
+
+    name: str
+    problem: Problem | str
+    options: Mapping[str, Any]
+
+
+def solve_members(
+    members: Sequence[Member],
+    processes: int,
+    communicator: AbstractCommunicator,
+    folder: str | Path | None = None,
+    progress: bool = False,
+) -> list[Solution | str]:
+    """The solution of each member, or what went wrong; the same on every rank.
+
+    Args:
+        members: what to solve.
+        processes: how many run at once where there is one rank; ranks run one each instead.
+        communicator: between the ranks, among which members are dealt in turn.
+        folder: where each solution is written when it is there, and read instead of solved.
+        progress: write a line for each member that is there.
+
+    Raises:
+        PinnsolveError: an argument that makes no sense, all members failed, or a script without its
+            guard.
+        FileError: the folder holds solutions with other settings.
+    """
+    _check_processes(processes)
+    kept = Shelf(Path(folder), members) if folder is not None else None
+    found: dict[int, Data | str] = {
+        k: m.problem for k, m in enumerate(members) if isinstance(m.problem, str)
+    }
+    if kept is not None:
+        found |= first_does(communicator, kept.read)
+    waiting = [k for k in range(len(members)) if k not in found]
+    if communicator.size > 1:
+        jobs = {k: members[k] for k in waiting[communicator.rank :: communicator.size]}
+        results = _in_turn(jobs, _share(communicator.local_size))
+    else:
+        jobs = {k: members[k] for k in waiting}
+        results = _at_once(jobs, processes, _share(min(processes, max(1, len(jobs)))))
+    for k, result in results:
+        found[k] = result
+        if kept is not None and not isinstance(result, str):
+            kept.write(k, result)
+        if progress and communicator.rank == 0:
+            sys.stderr.write(f"{len(found)}/{len(members)} {members[k].name}: {_line(result)}\n")
+    for part in communicator.gather(found):
+        found |= part
+    ordered = [found[k] for k in range(len(members))]
+    if all(isinstance(result, str) for result in ordered):
+        raise PinnsolveError(f"no member was solved; {members[0].name}: {ordered[0]}")
+    return [r if isinstance(r, str) else from_data(*r) for r in ordered]
+
+
+def _share(among: int) -> int:
+    return max(1, Options.from_environment().threads // among)
+
+
+def _line(result: Data | str) -> str:
+    return f"failed: {result}" if isinstance(result, str) else row(from_data(*result))
+
+
+# --- solving ---------------------------------------------------------------------------------
+
+
+def _solved(member: Member, threads: int) -> Data | str:
+    """A solution as data, or what went wrong."""
+    options = {"threads": threads, **member.options}
+    assert isinstance(member.problem, Problem)
+    try:
+        return to_data(solve(member.problem, progress=False, **options))
+    except KeyboardInterrupt:
+        return f"{INTERRUPTED} before the first step"
+    except Exception as error:  # noqa: BLE001 - whatever it is, the other members go on
+        return f"{type(error).__name__}: {error}"
+
+
+def _in_turn(jobs: Mapping[int, Member], threads: int) -> Iterator[tuple[int, Data | str]]:
+    """On this rank, one after the other; those that wait when one is interrupted do not start."""
+    stopped = False
+    for k, member in jobs.items():
+        result = WAITING if stopped else _solved(member, threads)
+        reason = result if isinstance(result, str) else from_data(*result).stop_reason
+        stopped = stopped or reason.startswith(INTERRUPTED)
+        yield k, result
+
+
+def _at_once(
+    jobs: Mapping[int, Member], processes: int, threads: int
+) -> Iterator[tuple[int, Data | str]]:
+    """In processes, as they come."""
+    for member in jobs.values():
+        _check_sendable(member)
+    if not jobs:
+        return
+    with ProcessPoolExecutor(min(processes, len(jobs)), get_context("spawn")) as pool:
+        try:
+            futures = {pool.submit(_solved, member, threads): k for k, member in jobs.items()}
+        except RuntimeError as error:  # a process that is still being started starts others
+            raise PinnsolveError(GUARD) from error
+        while futures:
+            for future in _completed(futures, pool):
+                yield futures.pop(future), _result(future)
+
+
+def _completed(futures: Collection[Future[Any]], pool: ProcessPoolExecutor) -> list[Future[Any]]:
+    """Those that are done. Ctrl-C stops the members that run, which give what they have, and takes
+    back those that wait."""
+    try:
+        wait(futures, timeout=1.0, return_when=FIRST_COMPLETED)  # it does not see those taken back
+    except KeyboardInterrupt:
+        pool.shutdown(wait=False, cancel_futures=True)
+    return [future for future in futures if future.done()]
+
+
+def _result(future: Future[Any]) -> Data | str:
+    try:
+        return WAITING if future.cancelled() else future.result()
+    except BrokenProcessPool as error:
+        raise PinnsolveError(f"a process ended at once; {GUARD}") from error
+
+
+# --- files -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """The files of members in a folder: a solution each, and one with the settings of all, so that
+    no solution is taken for one that it is not."""
+
+    folder: Path
+    members: Sequence[Member]
+
+    def __post_init__(self) -> None:
+        names = [self.path(k).name for k in range(len(self.members))]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise PinnsolveError(f"two members would be kept in one file, {twice[0]}")
+
+    def path(self, number: int) -> Path:
+        name = re.sub(r"[^\w.=+-]+", "_", self.members[number].name).strip("_")
+        return self.folder / f"{name}.h5"
+
+    def read(self) -> dict[int, Data]:
+        """The solutions that are there; from now on the folder is that of these members."""
+        from pinnsolve import solution_file  # h5py is imported where a file is read or written
+
+        known = self._known()
+        found: dict[int, Data] = {}
+        for k, member in enumerate(self.members):
+            path, settings = self.path(k), _settings(member)
+            if path.exists() and known.get(path.name) != settings:
+                raise FileError(
+                    f"{path} was solved with other settings, see {SETTINGS} beside it; choose "
+                    "another folder, or delete the file to solve it again"
+                )
+            if path.exists():
+                header, arrays = solution_file.read_file(path)
+                found[k] = header, arrays
+            known[path.name] = settings
+        text = json.dumps(known, indent=1, ensure_ascii=False)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            part = self.folder / f".{SETTINGS}.{os.getpid()}.part"
+            part.write_text(text, encoding="utf-8")
+            part.replace(self.folder / SETTINGS)
+        except OSError as error:
+            raise FileError(f"cannot write to {self.folder}: {error}") from error
+        return found
+
+    def write(self, number: int, data: Data) -> None:
+        from pinnsolve import solution_file
+
+        header, arrays = data
+        solution_file.write_file(self.path(number), header, dict(arrays))
+
+    def _known(self) -> dict[str, list[str]]:
+        try:
+            return json.loads((self.folder / SETTINGS).read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError) as error:
+            raise FileError(f"cannot read {self.folder / SETTINGS}: {error}") from error
+
+
+def _settings(member: Member) -> list[str]:
+    """What a member is solved with, in words without addresses of memory."""
+    options = [f"{name} = {value!r}" for name, value in sorted(member.options.items())]
+    return [re.sub(r" at 0x\w+", "", line) for line in [*str(member.problem).split("\n"), *options]]
+
+
+# --- checks ----------------------------------------------------------------------------------
+
+
+def _check_processes(processes: int) -> None:
+    if isinstance(processes, bool) or not isinstance(processes, int) or processes < 1:
+        raise PinnsolveError(f"processes must be a whole number of at least 1, not {processes!r}")
+
+
+def check_options(what: str, options: Mapping[str, Any], barred: Sequence[str]) -> None:
+    """PinnsolveError for options of `solve` that members have of their own."""
+    own = [name for name in barred if name in options]
+    if own:
+        raise PinnsolveError(f"{what}() takes no {', '.join(own)}: each member has its own")
+
+
+def _check_sendable(member: Member) -> None:
+    for name, value in {"problem": member.problem, **member.options}.items():
+        try:
+            pickle.dumps(value)
+        except Exception as error:
+            raise PinnsolveError(
+                f"{name} cannot be sent to another process ({error}); use functions that are "
+                "defined at the top of a module, and names of devices"
+            ) from error
