@@ -61,7 +61,8 @@ def run(
     """Solve the problem of a file as its command line asks; `--help` lists the options.
 
     Writes `<output>/<file>.png` and `<output>/<file>.h5`, named after the file of `problem`.
-    Known values are what errors are measured against; training does not see them.
+    Known values are what errors are measured against; training does not see them. Several processes
+    that a launcher started solve the problem together, and one of them prints and writes.
 
     Args:
         problem: makes the problem.
@@ -78,6 +79,8 @@ def run(
     solution = problem().solve(
         seed=options.seed, seconds=options.seconds, reference=known, **settings
     )
+    if solution.rank > 0:  # of several processes, one tells and writes
+        return solution
     found = {name: estimate.value for name, estimate in solution.parameters.items()}
     found |= quantities(solution) if quantities else {}
     of_numbers = errors_of_numbers(found, known)

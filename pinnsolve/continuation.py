@@ -11,6 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from pinnsolve.agreement import Agreement
+from pinnsolve.devices.communication import pick_communicator
 from pinnsolve.diagnosis import Finding
 from pinnsolve.errors import PinnsolveError
 from pinnsolve.pde.problem import Problem
@@ -72,28 +74,32 @@ def continuation(
         if limit is not None and not limit > 0:
             raise PinnsolveError(f"{name} must be positive, not {limit}")
     found: list[Solution] = []
-    for number, value in enumerate(values):
-        taken = [solution.history[-1] for solution in found]
-        # Those before the last: each an equal part of what is left above the half of the last.
-        part = 1.0 if number == count - 1 else 0.5 / (count - 1)
-        before = [] if number < count - 1 else taken
-        try:
-            solution = solve(
-                problem_of(value),
-                seconds=share_seconds(seconds, before, part),
-                steps=share_steps(steps, before, part),
-                start=found[-1] if found else start,
-                checkpoint=numbered(checkpoint, number),
-                progress=f"{number + 1}/{count} ({value})" if progress else False,
-                **options,
-            )
-        except KeyboardInterrupt:
-            if not found:
-                raise
-            break
-        found.append(solution)
-        if solution.stop_reason.startswith(INTERRUPTED):
-            break
+    ranks = Agreement(pick_communicator(options.pop("communicator", "auto")))
+    try:
+        with ranks.interrupts():
+            for number in range(count):
+                ranks.clock(0.0)  # Ctrl-C between two values
+                taken = [solution.history[-1] for solution in found]
+                # Those before the last: each an equal part of what is left above half of the last.
+                part = 1.0 if number == count - 1 else 0.5 / (count - 1)
+                before = [] if number < count - 1 else taken
+                value = values[number]
+                solution = solve(
+                    problem_of(value),
+                    seconds=share_seconds(seconds, before, part),
+                    steps=share_steps(steps, before, part),
+                    start=found[-1] if found else start,
+                    checkpoint=numbered(checkpoint, number),
+                    progress=f"{number + 1}/{count} ({value})" if progress else False,
+                    communicator=ranks.communicator,
+                    **options,
+                )
+                found.append(solution)
+                if solution.stop_reason.startswith(INTERRUPTED):
+                    break
+    except KeyboardInterrupt:
+        if not found:
+            raise
     return _last(found, values)
 
 

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from pinnsolve.devices.communication import AbstractCommunicator, Serial
 from pinnsolve.diff import functions as ops
 from pinnsolve.diff.evaluate import evaluate
 from pinnsolve.diff.parameters import Array
@@ -41,10 +42,15 @@ from pinnsolve.weighting import default_weight
 POINTS, SEED = 256, 7919
 LINE, LINES = 128, 8  # points of a line, and lines along each coordinate
 SMALL = 1e-7  # a multiple of N in which the residual is linear to rounding
+ALONE = Serial()
 
 
 def corrected(
-    problem: Problem, solution: Solution, network: Network, exact: str
+    problem: Problem,
+    solution: Solution,
+    network: Network,
+    exact: str,
+    communicator: AbstractCommunicator = ALONE,
 ) -> tuple[Network, tuple[Ansatz, ...]]:
     """The network of a correction, and the form of each field but for what conditions ask.
 
@@ -61,11 +67,11 @@ def corrected(
     base = _base(system, solution)
     if network is None:
         periodic = periodic_axes(system, system.fields)
-        network = correction_network(
-            system, () if periodic else frequencies(system, base, exact), periodic
-        )
+        # Numbers that become part of the code are those of rank 0 on all.
+        found = () if periodic else communicator.broadcast(frequencies(system, base, exact))
+        network = correction_network(system, found, periodic)
     rest, slope = _residuals(system, base, network, exact)
-    eps = float(np.linalg.norm(rest) / np.linalg.norm(slope))
+    eps = communicator.broadcast(float(np.linalg.norm(rest) / np.linalg.norm(slope)))
     return network, _scaled(base, eps)
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from pinnsolve.agreement import Agreement
 from pinnsolve.comparison import Probe
 from pinnsolve.diagnosis import CONVERGED, Finding
 from pinnsolve.errors import PinnsolveError, SolutionError
@@ -64,17 +65,20 @@ def march(
     if options["reference"] is not None:
         Probe.of(problem, options["reference"])  # wrong ones are refused before training
     parts: list[Part] = []
+    ranks = Agreement(options["communicator"])
     try:
-        for number in range(count):
-            before = parts[-1].solution if parts else None
-            window = windows.window(number, before and _fields(before))
-            chosen = _options(options, windows, number, window, parts)
-            chosen |= {"scaling": scaling.to(window.problem)}  # one size for all windows
-            solution = solve(window.problem, **chosen)
-            jump = _jump(windows, number, before, solution) if before else 0.0
-            parts.append(Part(window, solution, jump))
-            if solution.stop_reason == INTERRUPTED:
-                break
+        with ranks.interrupts():
+            for number in range(count):
+                ranks.clock(0.0)  # Ctrl-C between two windows
+                before = parts[-1].solution if parts else None
+                window = windows.window(number, before and _fields(before))
+                chosen = _options(options, windows, number, window, parts)
+                chosen |= {"scaling": scaling.to(window.problem)}  # one size for all windows
+                solution = solve(window.problem, **chosen)
+                jump = _jump(windows, number, before, solution) if before else 0.0
+                parts.append(Part(window, solution, jump))
+                if solution.stop_reason == INTERRUPTED:
+                    break
     except KeyboardInterrupt:
         if not parts:
             raise

@@ -78,11 +78,16 @@ def set_unless_chosen(**variables: str) -> None:
         os.environ.setdefault(name, value)
 
 
-def usable_cores() -> int:
+def cores() -> frozenset[int]:
     """Cores this process may run on: fewer than the machine has under taskset or a container."""
     if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+        return frozenset(os.sched_getaffinity(0))
+    return frozenset(range(os.cpu_count() or 1))
+
+
+def usable_cores() -> int:
+    """The number of `cores`."""
+    return len(cores())
 
 
 def _cache(environment: Mapping[str, str]) -> Path:

@@ -51,6 +51,8 @@ class Solution(AbstractFields):
         parameters: name of each unknown number of the problem -> its estimate.
         findings: what kept the run from converging, one advice each; none where it converged.
         details: further rows of the report, such as device and precision.
+        rank: of the process, where several have solved the problem together: all have the solution,
+            and only rank 0 writes files.
 
     >>> import pinnsolve as ps
     >>> x = ps.coordinates("x")[0]
@@ -79,6 +81,7 @@ class Solution(AbstractFields):
     parameters: Mapping[str, Estimate] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
     details: Mapping[str, str] = field(default_factory=dict)
+    rank: int = 0
 
     @property
     def weights(self) -> dict[str, NDArray[Any]]:
@@ -199,16 +202,21 @@ class Solution(AbstractFields):
         """
         from pinnsolve.plot import plot
 
+        # What several processes have solved together, one of them draws into a file.
+        path, show = (path, show) if self.rank == 0 else (None, False)
         return plot(self, reference, axes=axes, path=path, show=show)
 
     def save(self, path: str | Path) -> Path:
-        """Write the solution to an HDF5 file, whole or not at all; `load` reads it.
+        """Write the solution to an HDF5 file, whole or not at all; `load` reads it. Of several
+        processes that have solved the problem together, only rank 0 writes.
 
         Raises:
             FileError: the file cannot be written.
         """
         from pinnsolve.solution_file import write_file
 
+        if self.rank > 0:
+            return Path(path)
         header, arrays = to_data(self)
         return write_file(path, header, arrays)
 

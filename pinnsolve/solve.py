@@ -9,12 +9,18 @@ from typing import Any
 from pinnsolve.comparison import Probe
 from pinnsolve.correction import corrected
 from pinnsolve.devices.base import AbstractDevice
+from pinnsolve.devices.communication import (
+    AbstractCommunicator,
+    pick_communicator,
+    shared_threads,
+)
 from pinnsolve.devices.placement import PlacedDevice
 from pinnsolve.devices.reference import ReferenceDevice
 from pinnsolve.errors import PinnsolveError
 from pinnsolve.history import Record
 from pinnsolve.marching import march
 from pinnsolve.optim.base import AbstractOptimizer
+from pinnsolve.options import Options
 from pinnsolve.pde.ansatz import Ansatz
 from pinnsolve.pde.known_parts import known_parts
 from pinnsolve.pde.problem import Problem
@@ -54,6 +60,7 @@ def solve(
     windows: int | None = None,
     exact: str = "auto",
     scaling: Scaling | None = None,
+    communicator: str | AbstractCommunicator = "auto",
 ) -> Solution:
     """Train networks until they solve the problem.
 
@@ -98,6 +105,10 @@ def solve(
         scaling: sizes of fields and equations, by default `problem.nondimensionalize()`: networks
             stand for fields over their sizes and rows of the loss are residuals over theirs, where
             some of them are far from 1. The report shows them.
+        communicator: "auto" shares the points among the processes that ``mpiexec``, ``srun`` or
+            ``msrun`` started, if one of them did; "serial" solves the whole problem in each; "mpi",
+            "mindspore" or a communicator object. All processes get the solution; rank 0 shows
+            progress, calls back, writes the checkpoint and measures the time. See docs/scale.md.
 
     Training also stops when the held-out residual has not fallen for half of the time (and 30 s).
 
@@ -114,6 +125,7 @@ def solve(
     >>> abs(float(solution.u(1.0)) - 0.36787944) < 1e-4
     True
     """
+    communicator = pick_communicator(communicator)
     options = dict(locals())  # all arguments, before anything else has a name
     for name, limit in (("seconds", seconds), ("steps", steps), ("loss", loss)):
         if limit is not None and not limit > 0:
@@ -126,11 +138,14 @@ def solve(
     if correct is not None and around is not None:
         raise PinnsolveError("correct= has a known part already; leave around= out")
     if correct is not None:
-        network, base = corrected(problem, correct, network, exact)
+        network, base = corrected(problem, correct, network, exact, communicator)
     strategy = weights if isinstance(weights, AbstractWeights) else FixedWeights(weights or {})
-    target = pick_device(device, precision, threads)
+    target = shared(pick_device(device, precision, threads), communicator)
     if places := optimizer.places if optimizer else ():
-        others = {p: pick_device(p.device, p.precision or "float64", threads) for p in places}
+        others = {
+            p: shared(pick_device(p.device, p.precision or "float64", threads), communicator)
+            for p in places
+        }
         target = PlacedDevice(target, others)
     pipeline = compile_problem(problem, network, target, exact, strategy.start, base, scaling)
     size = pipeline.model.layout.size
@@ -139,7 +154,7 @@ def solve(
     choice = choose(
         size,
         dimension,
-        threads=pipeline.executable.threads,
+        threads=pipeline.executable.threads * communicator.size,
         # A run that may go on with more time is the same run.
         seconds=None if checkpoint else seconds,
         optimizer=optimizer,
@@ -157,13 +172,26 @@ def solve(
         None if checkpoint is None else Path(checkpoint),
         None if start is None else first_parameters(pipeline.model, start),
         probe,
+        communicator,
     )
     return training.run(_progress(training, progress))
 
 
 def _progress(training: Training, progress: bool | str) -> Progress:
     title = progress if isinstance(progress, str) else ""
-    return Progress(training.names, bool(progress), training.limits, title)
+    shown = bool(progress) and training.ranks.is_first
+    return Progress(training.names, shown, training.limits, title)
+
+
+def shared(device: AbstractDevice, communicator: AbstractCommunicator) -> AbstractDevice:
+    """The device with the points shared by the ranks, and the cores by those of a machine."""
+    if communicator.size == 1:
+        return device
+    from pinnsolve.devices.sharded import ShardedDevice  # pyright: ignore
+
+    if not Options.from_environment().threads_given:
+        device = device.sharing(shared_threads(communicator))
+    return ShardedDevice(device, communicator)
 
 
 def pick_device(

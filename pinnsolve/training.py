@@ -10,26 +10,26 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from pinnsolve.agreement import Agreement
 from pinnsolve.checkpoint import Best, Run, load_run, save_run
 from pinnsolve.comparison import Probe
 from pinnsolve.devices.base import AbstractObjective
+from pinnsolve.devices.communication import AbstractCommunicator, together
 from pinnsolve.diagnosis import Evidence, diagnose, tangent
 from pinnsolve.diff.parameters import Array
 from pinnsolve.errors import ProblemWarning
 from pinnsolve.estimates import estimates, misfit
 from pinnsolve.field_evaluator import FieldEvaluator
 from pinnsolve.history import Record
+from pinnsolve.identity import identity
 from pinnsolve.nodes import few_nodes
 from pinnsolve.optim.base import AbstractOptimizer, Look
 from pinnsolve.optim.solvers import Cholesky
-from pinnsolve.pde.known import Known
-from pinnsolve.pde.tree import problem_tables, shapes_text
 from pinnsolve.pipeline import Pipeline
 from pinnsolve.points import Collocation, Sample
 from pinnsolve.policy import Choice
@@ -57,8 +57,9 @@ class Training:
         limits: Limits,
         callback: Callable[[Record], None] | None,
         checkpoint: Path | None,
-        first: Array | None = None,
-        probe: Probe | None = None,
+        first: Array | None,
+        probe: Probe | None,
+        communicator: AbstractCommunicator,
     ) -> None:
         self.pipeline, self.collocation, self.choice = pipeline, collocation, choice
         self.optimizer: AbstractOptimizer[Any] = choice.optimizer
@@ -70,27 +71,38 @@ class Training:
         self.names = tuple(residual.name for residual in self.residuals)
         self.held_out_sample = collocation.held_out()
         self.held_out = pipeline.executable.bind(self.held_out_sample.blocks)
+        self.ranks = Agreement(communicator)
         self.started = 0.0  # on the clock from which compilation is taken out
 
     def run(self, progress: Progress) -> Solution:
-        reason = INTERRUPTED
-        progress.start()
-        try:
-            with self.pipeline.executable.session():
-                run, reason = self._train(progress, self._start(progress))
-        finally:
-            progress.stop(reason)
-        if self.checkpoint is not None:
+        with self.ranks.interrupts(), together(self.ranks.communicator):
+            reason = INTERRUPTED
+            progress.start()
+            try:
+                with self.pipeline.executable.session():
+                    run, reason = self._train(progress, self._start(progress))
+            finally:
+                progress.stop(reason)
+            self._save(run)
+            return self._solution(run, reason)
+
+    def _kept(self) -> Run | None:
+        """What the checkpoint has."""
+        if self.checkpoint is None or not self.checkpoint.exists():
+            return None
+        return load_run(self.checkpoint, self.optimizer, self.collocation, self._identity())
+
+    def _save(self, run: Run) -> None:
+        if self.checkpoint is not None and self.ranks.is_first:
             save_run(self.checkpoint, run, self._identity())
-        return self._solution(run, reason)
 
     def _start(self, progress: Progress) -> Run:
-        if self.checkpoint is not None and self.checkpoint.exists():
-            run = load_run(self.checkpoint, self.optimizer, self.collocation, self._identity())
+        run = self.ranks.of_first(self._kept)
+        if run is not None:
             self.started = self._clock() - run.seconds
             return run
-        theta = self._untrained() if self.first is None else self.first
-        sample = self.collocation.first()
+        theta = self.ranks.vector(self._untrained() if self.first is None else self.first)
+        sample = self.ranks.sample(self.collocation.first())
         self.started = self._clock()
         weighting = self._weighed(Weighting(self.start, ()), sample, theta)
         state = self.optimizer.init(self._objective(sample, weighting), theta)
@@ -108,14 +120,16 @@ class Training:
         next_save = self._seconds() + CHECKPOINT_SECONDS
         try:
             while (reason := self._stop(run)) is None:
-                state = self.optimizer.step(objective, run.state)
-                run = replace(run, state=state, step=run.step + 1, seconds=self._seconds())
+                state = self.ranks.after_step(self.optimizer.step(objective, run.state))
+                seconds = self.ranks.clock(self._seconds())
+                run = replace(run, state=state, step=run.step + 1, seconds=seconds)
                 redraw = self._redraw_is_due(run)
                 if redraw or self._look_is_due(run):
                     run = self._report(progress, run)
                 elif progress.is_due(run.seconds):
                     seen = run.history[-1]
-                    progress.update(replace(self._record(run, seen.losses), errors=seen.errors))
+                    record = self._record(run, seen.losses, run.seconds)
+                    progress.update(replace(record, errors=seen.errors))
                 if redraw or self._weigh_is_due(run):
                     weighting = run.weighting
                     run = self._redraw(run) if redraw else self._weigh(run)
@@ -123,9 +137,9 @@ class Training:
                         objective = self._objective(run.sample, run.weighting)
                         run = replace(run, state=self.optimizer.rebase(objective, run.state))
                 run = self._informed(objective, run)
-                if self.checkpoint is not None and run.seconds >= next_save:
+                if run.seconds >= next_save:
                     started = self._seconds()
-                    save_run(self.checkpoint, run, self._identity())
+                    self._save(run)
                     cost = self._seconds() - started
                     next_save = started + max(CHECKPOINT_SECONDS, cost / CHECKPOINT_SHARE)
             if run.history[-1].step != run.step:
@@ -167,6 +181,7 @@ class Training:
         sample = self.collocation.redraw(bind, theta, number, density, run.sample)
         if sample is run.sample:
             return replace(run, draws=number, drawn_at=run.step)
+        sample = self.ranks.sample(sample)
         weighting = self._weighed(run.weighting, sample, theta)
         return replace(
             run,
@@ -188,14 +203,16 @@ class Training:
     def _weigh(self, run: Run) -> Run:
         """Weights that suit the parameters reached."""
         view = self._view(run.sample, run.weighting, run.state.theta)
-        return replace(run, weighting=self.weights.updated(run.weighting, view))
+        weighting = self.ranks.weighting(self.weights.updated(run.weighting, view))
+        return replace(run, weighting=weighting)
 
     def _weighed(self, weighting: Weighting, sample: Sample, theta: Array) -> Weighting:
         """The weighting at new points."""
         weighting = weighting.at_new_points(sample.blocks)
         if self.weights.every == 0:
             return weighting
-        return self.weights.updated(weighting, self._view(sample, weighting, theta))
+        view = self._view(sample, weighting, theta)
+        return self.ranks.weighting(self.weights.updated(weighting, view))
 
     def _view(self, sample: Sample, weighting: Weighting, theta: Array) -> View:
         blocks, bind = weighting.scaled(sample.blocks, self.start), self.pipeline.executable.bind
@@ -232,22 +249,24 @@ class Training:
         """Look, and tell whoever wants to know."""
         run = self._look(run)
         progress.update(run.history[-1])
-        if self.callback is not None:
-            self.callback(run.history[-1])
+        self.ranks.call(self.callback, run.history[-1])
         return run
 
     def _look(self, run: Run) -> Run:
         """The run with a record of its held-out residuals, by the first weights: what is compared
         over a run must not change during it."""
+        run = self.ranks.at_look(run)
         losses = self.held_out.losses(run.state.theta)
         training = float(run.state.loss)
         if self.weights.every > 0:
             objective = self.pipeline.executable.bind(run.sample.blocks)
             training = sum(objective.losses(run.state.theta))
+        # The same on all ranks, for what is seen is decided by.
+        seconds, errors = self.ranks.of_first(
+            lambda: (self._seconds(), self._errors(run.state.theta))
+        )
         record = replace(
-            self._record(run, losses),
-            trained=float(np.sqrt(training)),
-            errors=self._errors(run.state.theta),
+            self._record(run, losses, seconds), trained=float(np.sqrt(training)), errors=errors
         )
         best = run.best
         if np.isfinite(sum(losses)) and (best is None or sum(losses) < sum(best.record.losses)):
@@ -268,11 +287,11 @@ class Training:
     def _evaluator(self, theta: Array) -> FieldEvaluator:
         return FieldEvaluator.of(self.pipeline.model, self.pipeline.system.dimension, theta)
 
-    def _record(self, run: Run, losses: tuple[float, ...]) -> Record:
+    def _record(self, run: Run, losses: tuple[float, ...], seconds: float) -> Record:
         """Of the run as it is, with these losses at the held-out points."""
         return Record(
             step=run.step,
-            seconds=self._seconds(),
+            seconds=seconds,
             loss=float(run.state.loss),
             losses=losses,
             held_out=float(np.sqrt(sum(losses))),
@@ -282,42 +301,18 @@ class Training:
 
     def _identity(self) -> dict[str, Any]:
         """What must agree for a checkpoint to be of this run."""
-        model, problem = self.pipeline.model, self.pipeline.problem
-        return {
-            "seed": self.collocation.seed,
-            "equations": [residual.source for residual in self.residuals],
-            "unknowns": [[unknown.name, *unknown.settings] for unknown in problem.unknowns],
-            "observations": [_digest(o.points, o.data) for o in problem.observations],
-            "domain": [list(interval) for interval in self.pipeline.system.intervals],
-            "shapes": shapes_text(problem),
-            "network": model.text,
-            "ansatz": [str(form) for form in model.forms],
-            "optimizer": repr(self.optimizer),
-            "points": repr(self.collocation.settings),
-            "weights": repr(self.weights),
-            "start": "drawn" if self.first is None else _digest(self.first),
-            "tables": sorted(_digest(*t.axes, t.values) for t in problem_tables(problem).values()),
-            "known": sorted(_digest(fields.theta) for fields in self._known()),
-            "sizes": self.pipeline.sizes,
-        }
-
-    def _known(self) -> set[FieldEvaluator]:
-        """Fields of other solutions that the equations or forms contain."""
-        system = self.pipeline.system
-        stated = [r.expression for b in (*system.blocks, *system.exact) for r in b.residuals]
-        stated += [form.lift for form in self.pipeline.model.forms]
-        sources = {type(k).source for e in stated for k in e.atoms(Known)}
-        return {source for source in sources if isinstance(source, FieldEvaluator)}
+        known = self.pipeline, self.collocation, self.optimizer, self.weights, self.first
+        return identity(*known)
 
     def _solution(self, run: Run, reason: str) -> Solution:
         model, system = self.pipeline.model, self.pipeline.system
         assert run.best is not None
-        kept, seconds = run.best.record, self._seconds()
+        kept, seconds = run.best.record, self.ranks.of_first(self._seconds)
         with self.pipeline.executable.session():
             findings = diagnose(self._evidence(run))
             blocks = self.held_out_sample.blocks
             parameters, doubts = estimates(self.pipeline, blocks, run.best.theta)
-        for doubt in doubts:
+        for doubt in doubts if self.ranks.is_first else ():
             warnings.warn(str(doubt), ProblemWarning, stacklevel=2)
         held_out = {
             name: float(np.sqrt(loss / weight))
@@ -336,6 +331,7 @@ class Training:
             held_out=held_out,
             seconds=seconds,
             compile_seconds=self.pipeline.executable.compile_seconds,
+            rank=self.ranks.communicator.rank,
             network=model.text,
             network_size=model.layout.size,
             steps=run.step,
@@ -354,6 +350,7 @@ class Training:
                 "weights": self._weights_text(run.weighting),
                 "misfit": misfit(system, held_out),
                 "identifiability": "; ".join(doubt.message for doubt in doubts),
+                "ranks": self.ranks.describe(self.pipeline.executable.threads),
                 "chosen": "; ".join([self.choice.reason, *run.history.turns]),
             },
         )
@@ -386,7 +383,3 @@ class Training:
         factors = [f * r.size**2 for f, r in zip(weighting.factors, self.residuals, strict=True)]
         named = zip(self.names, factors, strict=True)
         return f"{kind}: " + ", ".join(f"{name} {factor:.3g}" for name, factor in named)
-
-
-def _digest(*arrays: Array) -> str:
-    return blake2b(b"".join(array.tobytes() for array in arrays)).hexdigest()

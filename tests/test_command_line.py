@@ -18,6 +18,7 @@ KNOWN: Any = SimpleNamespace(
 
 def solution_of(calls: dict[str, Any]) -> Any:
     return SimpleNamespace(
+        rank=calls.get("rank", 0),
         error=lambda reference: {"u": 1.5e-6} if reference is KNOWN else {},
         plot=lambda reference, path: Path(path).write_text("figure"),
         save=lambda path: Path(path).write_text("data"),
@@ -110,3 +111,11 @@ def test_settings_of_a_problem_file_reach_solve(
         "threads": 1,
         "reference": KNOWN,
     }
+
+
+def test_of_several_ranks_one_tells_and_writes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(problem, lambda: KNOWN, arguments=["--output", str(tmp_path)], rank=1)
+    assert capsys.readouterr().out == ""
+    assert not list(tmp_path.iterdir())

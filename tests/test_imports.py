@@ -27,6 +27,8 @@ ROWS = (
     {"piecewise", "named_fields", "spreads", "nodes", "fitting"},
     {"plot", "domain_plot"},
     {"solution", "checkpoint"},
+    {"agreement"},
+    {"identity"},
     {"training", "warm_start", "stages", "correction"},
     {"solution_ensemble", "solution_sweep"},
     {"loading"},

@@ -256,6 +256,11 @@ class AbstractDevice(ABC):
         """The outputs of a graph, which are uniform, as a function of its leaves; rewritten or as
         they are."""
 
+    def sharing(self, threads: int) -> AbstractDevice:
+        """The device with so many threads, where it has not been told how many: the share of one of
+        several processes on a machine."""
+        return self
+
 
 def factors_of(outputs: Mapping[str, Array], parameters: int) -> list[KroneckerFactors | None]:
     """By parameter, copied from the outputs of the Kronecker program of one block."""

@@ -7,6 +7,7 @@ same methods in the same order, so a rank that cannot go on ends all of them (`a
 
 from __future__ import annotations
 
+import platform
 import sys
 import time
 import traceback
@@ -19,7 +20,7 @@ from typing import Any, NoReturn, TypeVar
 import numpy as np
 
 from pinnsolve.errors import DeviceError
-from pinnsolve.options import Launcher, Options
+from pinnsolve.options import Launcher, Options, cores
 
 Array = np.ndarray[Any, np.dtype[Any]]
 T = TypeVar("T")
@@ -205,18 +206,28 @@ def together(communicator: AbstractCommunicator) -> Iterator[None]:
         _end(communicator, error)
 
 
-def threads_of_rank(communicator: AbstractCommunicator, machine: str, cores: frozenset[int]) -> int:
+def threads_of_rank(
+    communicator: AbstractCommunicator, machine: str, usable: frozenset[int]
+) -> int:
     """How many of the cores that this process may use are left to it, at least 1.
 
     A core that several ranks may use counts for each of them as its share. So ranks that the
     launcher has pinned to cores of their own have those, and others divide what there is.
 
     Args:
-        machine: name of the machine. cores: that the process may use there.
+        machine: name of the machine. usable: the cores that the process may use there.
     """
-    places = communicator.gather((machine, cores))
+    places = communicator.gather((machine, usable))
     here = [theirs for name, theirs in places if name == machine]
-    return max(1, int(sum(1 / sum(core in theirs for theirs in here) for core in cores) + 1e-9))
+    shares = (1 / sum(core in theirs for theirs in here) for core in usable)
+    return max(1, int(sum(shares) + 1e-9))
+
+
+def shared_threads(communicator: AbstractCommunicator) -> int:
+    """How many threads each rank may have: as many as the one with the fewest, since all have as
+    many points."""
+    own = threads_of_rank(communicator, platform.node(), cores())
+    return min(communicator.gather(own))
 
 
 def end_all_on_error(communicator: AbstractCommunicator) -> None:

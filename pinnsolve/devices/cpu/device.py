@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -60,6 +60,9 @@ class CpuDevice(AbstractDevice):
 
     def function(self, outputs: Sequence[Node], rewrites: bool = True) -> CpuFunction:
         return CpuFunction(tuple(outputs), Team(self._threads()), self.precision, rewrites)
+
+    def sharing(self, threads: int) -> CpuDevice:
+        return self if self.threads is not None else replace(self, threads=threads)
 
     def _threads(self) -> int:
         return Options.from_environment().threads if self.threads is None else self.threads
