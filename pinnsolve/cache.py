@@ -21,7 +21,10 @@ from pinnsolve.options import Options
 
 DIGEST = 16  # bytes
 KERNELS = "kernels"
-FOLDER, FILE = re.compile(r"[0-9a-f]{32}"), re.compile(r"[0-9a-f]{32}(\.[0-9]+\.[0-9]+\.tmp)?")
+FOLDER, FILE = (
+    re.compile(r"[0-9a-f]{32}"),
+    re.compile(r"[0-9a-f]{32}(\.py)?(\.[0-9]+\.[0-9]+\.tmp)?"),
+)
 _NUMBERS = count()
 
 
@@ -50,12 +53,21 @@ class Files:
         checksum, code = whole[:DIGEST], whole[DIGEST:]
         return code if checksum == _checksum(name, code) else None
 
+    def write_text(self, name: str, text: str) -> Path:
+        """A file that others read, as it is; where it is, or would be."""
+        if not (self.folder / name).exists():
+            self._write(name, text.encode())
+        return self.folder / name
+
     def write(self, name: str, code: bytes) -> None:
         """Keep the bytes; where that cannot be, a warning says why."""
+        self._write(name, _checksum(name, code) + code)
+
+    def _write(self, name: str, content: bytes) -> None:
         temporary = self.folder / f"{name}.{os.getpid()}.{next(_NUMBERS)}.tmp"
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            temporary.write_bytes(_checksum(name, code) + code)
+            temporary.write_bytes(content)
             temporary.replace(self.folder / name)
         except OSError as error:
             with suppress(OSError):

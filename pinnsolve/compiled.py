@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from pinnsolve.devices.base import AbstractDevice, AbstractFunction
-from pinnsolve.devices.reference import ReferenceDevice
+from pinnsolve.devices.choice import pick_device
 from pinnsolve.diff.cost import Cost, cost
 from pinnsolve.diff.graph import Graph, Node, topological
 from pinnsolve.diff.parameters import initialize
@@ -35,7 +35,8 @@ def jit(
         function: of arrays, and of nested tuples, lists and dicts of them, written in
             :mod:`pinnsolve.ops`. Parameters that it uses are read anew at every call.
         device: "cpu": what runs over points (a vmap, a network) becomes kernels, the rest is
-            numpy; "reference": the interpreter; or a device object.
+            numpy; "ascend" and "ascend:cpu": MindSpore; "reference": the interpreter; or a device
+            object.
         level: 1 applies the rewrites, 0 compiles the graph as it was traced.
         full_graph: False runs the Python function itself, with a warning, where it cannot be
             traced (a Python branch on a traced value, a numpy function).
@@ -52,20 +53,7 @@ def jit(
     """
     if level not in (0, 1):
         raise DeviceError(f"level must be 0 or 1, not {level!r}")
-    return Compiled(function, _device(device), level, full_graph)
-
-
-def _device(device: str | AbstractDevice) -> AbstractDevice:
-    match device:
-        case AbstractDevice():
-            return device
-        case "cpu":
-            from pinnsolve.devices.cpu import CpuDevice  # llvmlite loads on first use
-
-            return CpuDevice()
-        case "reference":
-            return ReferenceDevice()
-    raise DeviceError(f"there is no device {device!r}; write 'cpu', 'reference' or a device object")
+    return Compiled(function, pick_device(device), level, full_graph)
 
 
 @dataclass(frozen=True)

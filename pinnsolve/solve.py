@@ -9,13 +9,13 @@ from typing import Any
 from pinnsolve.comparison import Probe
 from pinnsolve.correction import corrected
 from pinnsolve.devices.base import AbstractDevice
+from pinnsolve.devices.choice import pick_device
 from pinnsolve.devices.communication import (
     AbstractCommunicator,
     pick_communicator,
     shared_threads,
 )
 from pinnsolve.devices.placement import PlacedDevice
-from pinnsolve.devices.reference import ReferenceDevice
 from pinnsolve.errors import PinnsolveError
 from pinnsolve.history import Record
 from pinnsolve.marching import march
@@ -46,7 +46,7 @@ def solve(
     steps: int | None = None,
     loss: float | None = None,
     device: str | AbstractDevice = "cpu",
-    precision: str = "float64",
+    precision: str | None = None,
     threads: int | None = None,
     seed: int = 0,
     weights: Mapping[str, float] | AbstractWeights | None = None,
@@ -73,8 +73,10 @@ def solve(
             says what was chosen, and why.
         seconds: training time, compilation not counted; None for no limit.
         steps: optimizer steps at most. loss: stop below this loss.
-        device: "cpu", "reference" or a device object.
-        precision: "float64", "float32" or "mixed" of the kernels, see `CpuDevice`.
+        device: "cpu", "ascend" (MindSpore on an Ascend device, or with a warning on its CPU target
+            where there is none), "ascend:cpu" (that target), "reference" or a device object.
+        precision: "float64", "float32" or "mixed" of what the device computes; by default float64,
+            and float32 on Ascend.
         threads: of the CPU device, at least 1; by default what ``PINNSOLVE_THREADS`` says, or else
             all cores that the process may use. The same number gives the same results to the last
             bit, another number the same to rounding.
@@ -143,8 +145,7 @@ def solve(
     target = shared(pick_device(device, precision, threads), communicator)
     if places := optimizer.places if optimizer else ():
         others = {
-            p: shared(pick_device(p.device, p.precision or "float64", threads), communicator)
-            for p in places
+            p: shared(pick_device(p.device, p.precision, threads), communicator) for p in places
         }
         target = PlacedDevice(target, others)
     pipeline = compile_problem(problem, network, target, exact, strategy.start, base, scaling)
@@ -192,18 +193,3 @@ def shared(device: AbstractDevice, communicator: AbstractCommunicator) -> Abstra
     if not Options.from_environment().threads_given:
         device = device.sharing(shared_threads(communicator))
     return ShardedDevice(device, communicator)
-
-
-def pick_device(
-    device: str | AbstractDevice, precision: str, threads: int | None
-) -> AbstractDevice:
-    """The device of a name."""
-    if isinstance(device, AbstractDevice):
-        return device
-    if device == "reference":
-        return ReferenceDevice()
-    if device == "cpu":
-        from pinnsolve.devices.cpu import CpuDevice  # llvmlite is imported on first use
-
-        return CpuDevice(threads, precision)
-    raise PinnsolveError(f"there is no device {device!r}; choose 'cpu' or 'reference'")

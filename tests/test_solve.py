@@ -151,7 +151,7 @@ def test_a_killed_run_resumes_exactly(tmp_path) -> None:
     [
         ({"weights": {"ux": 1.0}}, "weights are given for ux; the residuals are"),
         ({"seconds": -1}, "seconds must be positive"),
-        ({"device": "gpu"}, "there is no device 'gpu'; choose 'cpu' or 'reference'"),
+        ({"device": "gpu"}, "there is no device 'gpu'; choose 'cpu', 'reference'"),
         ({"precision": "half"}, "precision must be float64, float32, mixed, not .half."),
         ({"threads": 0}, "threads must be a whole number of at least 1, not 0; leave it out"),
         ({"threads": 1.5}, "threads must be a whole number of at least 1, not 1.5"),

@@ -7,6 +7,7 @@ import pytest
 from sympy import Eq, cos, exp, pi, sin
 
 import pinnsolve as ps
+from pinnsolve.devices.choice import pick_device
 from pinnsolve.draws import AbstractDraw
 from pinnsolve.errors import ProblemError, ProblemWarning
 from pinnsolve.pde.sampling import sample, site_points
@@ -14,7 +15,6 @@ from pinnsolve.pde.system import normalize
 from pinnsolve.pde.tree import problem_from_data, problem_to_data
 from pinnsolve.pipeline import compile_problem
 from pinnsolve.points import Collocation
-from pinnsolve.solve import pick_device
 from pinnsolve.weights import FixedWeights
 
 x, y, t = ps.coordinates("x y t")
@@ -66,9 +66,7 @@ def test_points_lie_on_the_sides_in_proportion_to_their_areas() -> None:
 
 @pytest.mark.parametrize("draw", [ps.Uniform(), ps.RAD(), ps.R3(), ps.RAR()], ids=repr)
 def test_every_draw_stays_on_the_sides(draw: AbstractDraw) -> None:
-    line = compile_problem(
-        heat(), ps.MLP(3, 1, width=4), pick_device("reference", "float64", None), "never"
-    )
+    line = compile_problem(heat(), ps.MLP(3, 1, width=4), pick_device("reference"), "never")
     start, size = FixedWeights().first(line.system), line.model.layout.size
     points = ps.Points(interior=40, boundary=60, draw=draw)
     collocation = Collocation(line.system, points, size, 0, start)

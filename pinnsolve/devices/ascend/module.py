@@ -1,0 +1,79 @@
+"""Source becomes a compiled function: a registered module, `ms.jit`, and a first call a shape.
+
+MindSpore reads the source of what it compiles, so the module must be known by name and its lines
+must be found (`linecache`). A text is loaded once a process.
+"""
+
+from __future__ import annotations
+
+import linecache
+import sys
+import time
+from collections.abc import Sequence
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from pinnsolve.cache import Files, digest
+from pinnsolve.devices.ascend import environment
+from pinnsolve.devices.ascend.emit import PREFIX, Source
+from pinnsolve.options import Options
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+_FUNCTIONS: dict[tuple[str, str], JitFunction] = {}
+
+
+class JitFunction:
+    """A function of tensors; the first call with new shapes compiles.
+
+    Attributes:
+        compile_seconds: of all those first calls. run_seconds: of all others.
+    """
+
+    def __init__(self, source: Source, target: str) -> None:
+        self.source, self.target = source, target
+        self.compile_seconds = self.run_seconds = 0.0
+        self.shapes: set[tuple[tuple[int, ...], ...]] = set()
+        self._function = environment.load().jit(getattr(register(source), source.name))
+
+    def __call__(self, tensors: Sequence[Any]) -> list[Array]:
+        """The outputs as arrays that belong to the caller."""
+        shapes = tuple(tuple(t.shape) for t in tensors)
+        start = time.perf_counter()
+        with np.errstate(all="ignore"):
+            # asnumpy is a view of memory that the next call writes to.
+            found = [np.array(t.asnumpy()) for t in self._function(*tensors)]
+        seconds = time.perf_counter() - start
+        if shapes in self.shapes:
+            self.run_seconds += seconds
+        else:
+            self.shapes.add(shapes)
+            self.compile_seconds += seconds
+        return found
+
+
+def load(source: Source, target: str) -> JitFunction:
+    """The function of a text, one for all that have the same text."""
+    key = source.name, target
+    if key not in _FUNCTIONS:
+        _FUNCTIONS[key] = JitFunction(source, target)
+    return _FUNCTIONS[key]
+
+
+def register(source: Source) -> ModuleType:
+    """The module that a source makes, under its name; its text is kept beside kernels."""
+    files = Files(Options.from_environment().cache, digest("MindSpore"))
+    file = str(files.write_text(f"{source.name.removeprefix(PREFIX)}.py", source.text))
+    module = ModuleType(source.name)
+    module.__file__ = file
+    linecache.cache[file] = (len(source.text), None, source.text.splitlines(keepends=True), file)
+    sys.modules[source.name] = module
+    exec(compile(source.text, file, "exec"), module.__dict__)
+    return module
+
+
+def tensor(value: Any, precision: str) -> Any:
+    """A tensor in memory of its own."""
+    return environment.load().Tensor.from_numpy(np.array(value, precision))
