@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pinnsolve.devices.communication import AbstractCommunicator, Serial
 from pinnsolve.diff.graph import Node, topological
 from pinnsolve.diff.parameters import Layout
 from pinnsolve.errors import DeviceError
@@ -107,6 +108,8 @@ class AbstractObjective(ABC):
         counts: residuals and points of each block, of this process.
         shapes: of the arrays that theta holds one after the other, each flattened row by row.
         elsewhere: the other devices of the run, where it has some.
+        communicator: between the processes that share the points, for matrices that are spread over
+            them.
     """
 
     size: int
@@ -114,6 +117,7 @@ class AbstractObjective(ABC):
     counts: Sequence[tuple[int, int]]
     shapes: tuple[tuple[int, ...], ...]
     elsewhere: Elsewhere | None = None
+    communicator: AbstractCommunicator = Serial()
 
     @property
     def total_rows(self) -> int:
@@ -172,6 +176,17 @@ class AbstractObjective(ABC):
     @abstractmethod
     def normal_diagonal(self, theta: Array) -> Array:
         """The diagonal of J'J, shape (size,), without the rest of it."""
+
+    def normal_panels(self, theta: Array, panels: Sequence[tuple[int, int]]) -> list[Array]:
+        """For each pair (first, last), columns first to last - 1 of J'J from the diagonal down:
+        (size - first, last - first). Here by products with unit vectors, which devices can beat."""
+        found = [np.empty((self.size - first, last - first)) for first, last in panels]
+        for panel, (first, last) in zip(found, panels, strict=True):
+            for k in range(first, last):
+                unit = np.zeros(self.size)
+                unit[k] = 1.0
+                panel[:, k - first] = self.vjp(theta, self.jvp(theta, unit))[first:]
+        return found
 
     @abstractmethod
     def kronecker_factors(self, theta: Array) -> list[list[KroneckerFactors | None]]:

@@ -58,6 +58,12 @@ class AbstractCommunicator(ABC):
     def gather(self, value: T) -> list[T]:
         """The values of all ranks in their order, on every rank."""
 
+    def spread(self, array: Array | None, shape: tuple[int, ...], root: int) -> Array:
+        """A float64 array that rank `root` modulo their number has, on every rank; others give its
+        shape only. NaN and infinity travel as any number."""
+        mine = self.rank == root % self.size
+        return self.allreduce_sum(array if mine and array is not None else np.zeros(shape))
+
     @abstractmethod
     def abort(self, message: str) -> NoReturn:
         """Print the message with the rank to standard error and end all processes."""
@@ -123,6 +129,12 @@ class MPI(AbstractCommunicator):
         total = np.array(array, float, order="C")
         self._group.Allreduce(self._in_place, total)
         return total
+
+    def spread(self, array: Array | None, shape: tuple[int, ...], root: int) -> Array:
+        root %= self.size
+        values = np.empty(shape) if self.rank != root else np.ascontiguousarray(array, float)
+        self._group.Bcast(values, root=root)
+        return values
 
     def broadcast(self, value: T) -> T:
         # Rank 0 may be compiling, reading or drawing. MPI waits by asking all the time, which

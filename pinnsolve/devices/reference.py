@@ -146,6 +146,10 @@ class ReferenceObjective(AbstractObjective):
         jacobian, rows = self.jacobian(theta), self.residuals(theta)
         return NormalEquations(jacobian.T @ jacobian, jacobian.T @ rows, float(rows @ rows))
 
+    def normal_panels(self, theta: Array, panels: Sequence[tuple[int, int]]) -> list[Array]:
+        jacobian = self.jacobian(theta)
+        return [jacobian[:, first:].T @ jacobian[:, first:last] for first, last in panels]
+
     def triangle(self, theta: Array) -> Array:
         rows = np.column_stack([self.jacobian(theta), self.residuals(theta)])
         triangle = np.zeros((self.size + 1, self.size + 1), order="F")

@@ -20,6 +20,7 @@ from pinnsolve.optim.broyden import (
 )
 from pinnsolve.optim.chain import Chain, ChainState
 from pinnsolve.optim.damping import AbstractDampingRule, Nielsen, Relaxation
+from pinnsolve.optim.distributed import DistributedCholesky
 from pinnsolve.optim.dsgnar import DSGNAR, DSGNARState
 from pinnsolve.optim.first_order import SGD, AbstractFirstOrder, Adam, AdamState, AdamW, SGDState
 from pinnsolve.optim.gauss_newton import EnergyNaturalGradient, GaussNewton, GaussNewtonState
@@ -91,6 +92,7 @@ __all__ = [
     "DSGNARState",
     "DenseState",
     "DiagonalPreconditioner",
+    "DistributedCholesky",
     "EnergyNaturalGradient",
     "Exponential",
     "GaussNewton",

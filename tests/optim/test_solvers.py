@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pinnsolve.errors import OptimizerError
-from pinnsolve.optim import CG, LSMR, SVD, Cholesky, CholeskyOrSVD
+from pinnsolve.optim import CG, LSMR, SVD, Cholesky, CholeskyOrSVD, DistributedCholesky
 from pinnsolve.optim.linear import ShiftedMatrix
 from pinnsolve.optim.solvers import Dual, Primal, Singular
 from tests.optim.objectives import Linear, tanh_regression
@@ -17,10 +17,11 @@ SOLVERS = [
     Cholesky(dual=True),
     SVD(),
     CholeskyOrSVD(),
+    DistributedCholesky(width=4, memory=1.0),
     CG(tolerance=1e-14),
     LSMR(tolerance=1e-15),
 ]
-IDS = ["primal", "dual", "svd", "either", "cg", "lsmr"]
+IDS = ["primal", "dual", "svd", "either", "spread", "cg", "lsmr"]
 
 
 @pytest.mark.parametrize("solver", SOLVERS, ids=IDS)
@@ -44,7 +45,7 @@ def test_a_solve_is_the_formula_written_out(solver, rows):
 
 
 @pytest.mark.parametrize("device", ["reference", "cpu"])
-@pytest.mark.parametrize("solver", SOLVERS[:4], ids=IDS[:4])
+@pytest.mark.parametrize("solver", SOLVERS[:5], ids=IDS[:5])
 def test_solves_of_a_network_agree_with_its_jacobian(solver, device):
     objective = small("burgers", device)
     theta = np.random.default_rng(0).normal(size=objective.size) * 0.5

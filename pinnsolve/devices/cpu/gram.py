@@ -86,6 +86,23 @@ class JacobianChunks:
 
         return add
 
+    def normal_panels(self, panels: Sequence[tuple[int, int]]) -> list[Array]:
+        """Columns of J^T J from the diagonal down. Threads share the panels, and each makes all
+        rows of J again: that takes less time than the products of a few hundred columns, and no
+        memory."""
+        chunks = list(self._chunks([(0, b.tiles) for b in self.kernels], self._fitting()))
+        totals = [zeros((self.size - a) * (b - a), float).reshape(-1, b - a) for a, b in panels]
+
+        def part(thread: int) -> None:
+            own = range(thread, len(panels), self.team.threads)
+            for columns in self._filled(thread, chunks if own else []):
+                for k in own:
+                    first, last = panels[k]
+                    totals[k] += columns[first:-1] @ columns[first:last].T
+
+        self.team.run(part)
+        return totals
+
     def triangle(self) -> Array:
         """R of a QR factorization of [J | r], brought up to date chunk by chunk."""
         size = self.size + 1
@@ -171,11 +188,15 @@ class JacobianChunks:
 
     def _share(self, thread: int, threads: int) -> list[Chunk]:
         """The chunks of one of some threads."""
-        fitting = CHUNK // (self.precision.values.itemsize * (self.size + 1))
-        columns = max(COLUMNS[0], min(COLUMNS[1], fitting))
+        columns = self._fitting()
         costs = [m * bound.tile for bound, (m, _) in zip(self.kernels, self.counts, strict=True)]
         dealt = deal([bound.tiles for bound in self.kernels], costs, threads)
         return list(self._chunks(dealt[thread], columns))
+
+    def _fitting(self) -> int:
+        """Columns of a chunk that stays near the core."""
+        fitting = CHUNK // (self.precision.values.itemsize * (self.size + 1))
+        return max(COLUMNS[0], min(COLUMNS[1], fitting))
 
     def _chunks(self, ranges: Sequence[Range], target: int) -> Iterator[Chunk]:
         """Cut ranges of tiles into chunks of about a number of columns, over all blocks."""

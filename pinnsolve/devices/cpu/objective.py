@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -112,6 +113,9 @@ class CpuObjective(AbstractObjective):
 
     def normal_equations(self, theta: Array) -> NormalEquations:
         return self._chunks(theta).normal_equations()
+
+    def normal_panels(self, theta: Array, panels: Sequence[tuple[int, int]]) -> list[Array]:
+        return self._chunks(theta).normal_panels(panels)
 
     def dual_equations(self, theta: Array) -> DualEquations:
         return self._chunks(theta).dual_equations()
