@@ -19,7 +19,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from pinnsolve.devices.communication import AbstractCommunicator, first_does
+from pinnsolve.devices.communication import AbstractCommunicator, first_does, shared_threads
 from pinnsolve.errors import FileError, PinnsolveError
 from pinnsolve.options import Options
 from pinnsolve.pde.problem import Problem
@@ -79,10 +79,13 @@ def solve_members(
     waiting = [k for k in range(len(members)) if k not in found]
     if communicator.size > 1:
         jobs = {k: members[k] for k in waiting[communicator.rank :: communicator.size]}
-        results = _in_turn(jobs, _share(communicator.local_size))
+        options = Options.from_environment()
+        given = options.threads if options.threads_given else shared_threads(communicator)
+        results = _in_turn(jobs, given)
     else:
         jobs = {k: members[k] for k in waiting}
-        results = _at_once(jobs, processes, _share(min(processes, max(1, len(jobs)))))
+        threads = Options.from_environment().threads // max(1, min(processes, len(jobs)))
+        results = _at_once(jobs, processes, max(1, threads))
     for k, result in results:
         found[k] = result
         if kept is not None and not isinstance(result, str):
@@ -97,10 +100,6 @@ def solve_members(
     return [r if isinstance(r, str) else from_data(*r) for r in ordered]
 
 
-def _share(among: int) -> int:
-    return max(1, Options.from_environment().threads // among)
-
-
 def _line(result: Data | str) -> str:
     return f"failed: {result}" if isinstance(result, str) else row(from_data(*result))
 
@@ -113,7 +112,7 @@ def _solved(member: Member, threads: int) -> Data | str:
     options = {"threads": threads, **member.options}
     assert isinstance(member.problem, Problem)
     try:
-        return to_data(solve(member.problem, progress=False, **options))
+        return to_data(solve(member.problem, progress=False, communicator="serial", **options))
     except KeyboardInterrupt:
         return f"{INTERRUPTED} before the first step"
     except Exception as error:  # noqa: BLE001 - whatever it is, the other members go on

@@ -167,6 +167,12 @@ class ShardedObjective(AbstractObjective):
             _put_symmetric(matrix, first, total[: square.size].reshape(square.shape))
         return NormalEquations(matrix, total[-len(last) : -1].copy(), float(total[-1]))
 
+    def normal_panels(self, theta: Array, panels: Sequence[tuple[int, int]]) -> list[Array]:
+        found = self._ready("jacobian").normal_panels(theta, panels)
+        for k, panel in enumerate(found):
+            found[k] = self._sum(panel)
+        return found
+
     def triangle(self, theta: Array) -> Array:
         """That of the triangles of all processes one below the other, some of their rows at a
         time: those have zeros on the left, where nothing is left to do."""

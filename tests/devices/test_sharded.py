@@ -76,6 +76,7 @@ def measured(objective: AbstractObjective, theta, direction, weights) -> dict[st
         "dual": dual.matrix,
         "dual residuals": dual.residuals,
         "diagonal": objective.normal_diagonal(theta),
+        **{f"panel {k}": p for k, p in enumerate(objective.normal_panels(theta, [(0, 2), (3, 4)]))},
         "jacobian": objective.jacobian(theta),
         **{f"left {k}": f.left for k, f in enumerate(factors)},
         **{f"right {k}": f.right for k, f in enumerate(factors)},
