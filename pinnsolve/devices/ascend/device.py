@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 
 from pinnsolve.devices.ascend import environment
 from pinnsolve.devices.ascend.emit import emit
@@ -36,10 +37,12 @@ class AscendDevice(AbstractDevice):
 
     target: "ascend", or "ascend:cpu" for MindSpore's CPU. precision: "float32" or "float64" of all
     values in the functions; the interface, and dense algebra on what they return, are float64.
+    dump: a folder for the source of each function and for what MindSpore makes of it, pass by pass.
     """
 
     target: str = "ascend"
     precision: str = "float32"
+    dump: str | Path | None = None
     name: str = "ascend"
 
     def __post_init__(self) -> None:
@@ -57,7 +60,13 @@ class AscendDevice(AbstractDevice):
         return AscendExecutable(tuple(blocks), layout, self)
 
     def function(self, outputs: Sequence[Node], rewrites: bool = True) -> AscendFunction:
-        return AscendFunction(tuple(outputs), self.machine, self.precision, rewrites)
+        return AscendFunction(
+            tuple(outputs), self.machine, self.precision, rewrites, self.dump_folder
+        )
+
+    @property
+    def dump_folder(self) -> Path | None:
+        return None if self.dump is None else Path(self.dump).absolute()
 
 
 @dataclass(frozen=True)
@@ -90,7 +99,8 @@ class AscendExecutable(AbstractExecutable):
         graph = PROGRAMS[name](block.residuals, [p.node for p in self.layout.parameters])
         graph = checked_sums(final_graph(graph))
         source = emit(graph, self.device.precision, f"{name} of a block of residuals")
-        return BlockFunction(graph, source.arguments, load(source, self.device.machine))
+        run = load(source, self.device.machine, self.device.dump_folder)
+        return BlockFunction(graph, source.arguments, run)
 
     @property
     def compile_seconds(self) -> float:

@@ -30,12 +30,13 @@ class Source:
     """A function of arrays in the order of `arguments`, which returns a tuple of the `outputs`."""
 
     text: str
+    label: str  # the first word of the title
     name: str  # of the function and of its module: the digest of the text
     arguments: tuple[Node, ...]
     outputs: dict[str, Node]
 
 
-def emit(graph: Graph, precision: str = "float64", title: str = "A final graph.") -> Source:
+def emit(graph: Graph, precision: str = "float64", title: str = "final graph") -> Source:
     """The source of a graph whose values have this precision.
 
     Raises DeviceError for a node that MindSpore has no operators for.
@@ -48,7 +49,7 @@ def emit(graph: Graph, precision: str = "float64", title: str = "A final graph."
     text = "\n".join([*writer.heads, "", "", f"def NAME({arguments}):", *body, ""])
     name = PREFIX + digest(text)
     text = HEAD.format(title=title) + text.replace("def NAME(", f"def {name}(")
-    return Source(text, name, tuple(writer.arguments), dict(graph.outputs))
+    return Source(text, title.split()[0], name, tuple(writer.arguments), dict(graph.outputs))
 
 
 class LineWriter:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from pathlib import Path
 
 import numpy as np
 
@@ -19,13 +20,18 @@ class AscendFunction(AbstractFunction):
     """Uniform outputs of a graph as functions of its leaves, compiled at the first call."""
 
     def __init__(
-        self, outputs: tuple[Node, ...], machine: str, precision: str, rewrites: bool
+        self,
+        outputs: tuple[Node, ...],
+        machine: str,
+        precision: str,
+        rewrites: bool,
+        dump: Path | None = None,
     ) -> None:
         start = time.perf_counter()
         graph = final_graph(Graph({str(k): node for k, node in enumerate(outputs)}), rewrites)
-        source = emit(graph, precision, "A function of arrays.")
+        source = emit(graph, precision, "function of arrays")
         self.arguments, self.precision = source.arguments, precision
-        self.run = load(source, machine)
+        self.run = load(source, machine, dump)
         self._seconds = time.perf_counter() - start
 
     @property

@@ -10,6 +10,7 @@ import linecache
 import sys
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -17,12 +18,13 @@ import numpy as np
 
 from pinnsolve.cache import Files, digest
 from pinnsolve.devices.ascend import environment
+from pinnsolve.devices.ascend.compiling import first_call
 from pinnsolve.devices.ascend.emit import PREFIX, Source
 from pinnsolve.options import Options
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-_FUNCTIONS: dict[tuple[str, str], JitFunction] = {}
+_FUNCTIONS: dict[tuple[str, str, Path | None], JitFunction] = {}
 
 
 class JitFunction:
@@ -32,8 +34,8 @@ class JitFunction:
         compile_seconds: of all those first calls. run_seconds: of all others.
     """
 
-    def __init__(self, source: Source, target: str) -> None:
-        self.source, self.target = source, target
+    def __init__(self, source: Source, target: str, dump: Path | None = None) -> None:
+        self.source, self.target, self.dump = source, target, dump
         self.compile_seconds = self.run_seconds = 0.0
         self.shapes: set[tuple[tuple[int, ...], ...]] = set()
         self._function = environment.load().jit(getattr(register(source), source.name))
@@ -41,24 +43,38 @@ class JitFunction:
     def __call__(self, tensors: Sequence[Any]) -> list[Array]:
         """The outputs as arrays that belong to the caller."""
         shapes = tuple(tuple(t.shape) for t in tensors)
+        known = shapes in self.shapes
         start = time.perf_counter()
         with np.errstate(all="ignore"):
-            # asnumpy is a view of memory that the next call writes to.
-            found = [np.array(t.asnumpy()) for t in self._function(*tensors)]
+            found = self._run(tensors) if known else self._first(tensors, shapes)
         seconds = time.perf_counter() - start
-        if shapes in self.shapes:
+        if known:
             self.run_seconds += seconds
         else:
             self.shapes.add(shapes)
             self.compile_seconds += seconds
         return found
 
+    def _run(self, tensors: Sequence[Any]) -> list[Array]:
+        # asnumpy is a view of memory that the next call writes to.
+        return [np.array(t.asnumpy()) for t in self._function(*tensors)]
 
-def load(source: Source, target: str) -> JitFunction:
-    """The function of a text, one for all that have the same text."""
-    key = source.name, target
+    def _first(self, tensors: Sequence[Any], shapes: tuple[tuple[int, ...], ...]) -> list[Array]:
+        what = (self.source.text, self.source.name, repr([(t.dtype, t.shape) for t in tensors]))
+        folder = None
+        if self.dump is not None:
+            name = f"{self.source.label}-{self.source.name.removeprefix(PREFIX)[:8]}"
+            folder = self.dump / name / digest(repr(shapes))[:8]
+            folder.mkdir(parents=True, exist_ok=True)
+            (self.dump / f"{name}.py").write_text(self.source.text)
+        return first_call(what, self.target, lambda: self._run(tensors), folder)
+
+
+def load(source: Source, target: str, dump: Path | None = None) -> JitFunction:
+    """The function of a text, one for all that have the same text and are dumped to one folder."""
+    key = source.name, target, dump
     if key not in _FUNCTIONS:
-        _FUNCTIONS[key] = JitFunction(source, target)
+        _FUNCTIONS[key] = JitFunction(source, target, dump)
     return _FUNCTIONS[key]
 
 
