@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,8 @@ from pinnsolve.errors import FileError
 from pinnsolve.pipeline import Model
 
 CHUNK = 20_000  # points evaluated at once
+
+Derivative = tuple[str, tuple[int, ...]]  # field and orders
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +39,7 @@ class FieldEvaluator:
 
     def derivative(self, field: str, orders: tuple[int, ...], points: Array) -> Array:
         """One derivative of one field at points ``(n, d)``: ``(n,)``."""
-        value = self._graph(field, orders)
+        value = self._graphs([(field, orders)])[field, tuple(orders)]
         if value is None:
             return np.zeros(len(points))
         leaves: dict[Any, Array] = dict(self.layout.views(self.theta))
@@ -69,27 +71,56 @@ class FieldEvaluator:
     def node(self, field: str, orders: tuple[int, ...], columns: Sequence[Operand]) -> Node:
         """The same as a node ``(n, 1)``, its parameters constant, from nodes of the coordinates of
         which one at least is at points."""
-        value = self._graph(field, orders)
         like = next(c for c in columns if isinstance(c, Node) and c.points)
-        if value is None:
-            return ops.scale(0.0, like)
-        # A coordinate that is fixed is the same at all points.
-        place = ops.concatenate([c * ops.ones(like) for c in columns])
-        fixed: dict[Node, Node] = {ops.input_points("site0", len(orders)): place}
-        fixed |= {p.node: ops.constant(v) for p, v in self.layout.views(self.theta).items()}
-        return substitute({"value": value}, fixed)["value"]
+        return self.nodes([(field, orders)], columns, like)[field, tuple(orders)]
 
-    def _graph(self, field: str, orders: tuple[int, ...]) -> Node | None:
-        """A derivative of a field at ``site0``; None where it is zero whatever the parameters."""
-        group = next(fields for fields in self.graphs if field in fields)
+    def nodes(
+        self, wanted: Iterable[Derivative], columns: Sequence[Operand], like: Node
+    ) -> dict[Derivative, Node]:
+        """Derivatives as nodes ``(n, 1)``, those of one network from one sweep.
+
+        Args:
+            wanted: field and orders of each.
+            columns: a node or a number for each coordinate.
+            like: a node with the points, of which the columns may have none.
+        """
+        graphs = self._graphs(wanted)
+        place = ops.concatenate(
+            [c if isinstance(c, Node) and c.points else c * ops.ones(like) for c in columns]
+        )
+        fixed: dict[Node, Node] = {ops.input_points("site0", len(columns)): place}
+        fixed |= {p.node: ops.constant(v) for p, v in self.layout.views(self.theta).items()}
+        known = {str(k): graph for k, graph in enumerate(graphs.values()) if graph is not None}
+        found = substitute(known, fixed)
+        zero = ops.scale(0.0, like)
+        return {key: found.get(str(k), zero) for k, key in enumerate(graphs)}
+
+    def _graphs(self, wanted: Iterable[Derivative]) -> dict[Derivative, Node | None]:
+        """Derivatives of fields at ``site0``; None where one is zero whatever the parameters."""
+        groups: dict[tuple[str, ...], list[Derivative]] = {}
+        for field, orders in wanted:
+            group = next(fields for fields in self.graphs if field in fields)
+            groups.setdefault(group, []).append((field, tuple(orders)))
+        return {k: v for group, of in groups.items() for k, v in self._sweep(group, of).items()}
+
+    def _sweep(
+        self, group: tuple[str, ...], wanted: Sequence[Derivative]
+    ) -> dict[Derivative, Node | None]:
+        """Derivatives of the fields of one network."""
         output = self.graphs[group]
-        if not any(orders):
-            return ops.column(output, group.index(field))
-        x = ops.input_points("site0", len(orders))
-        basis = close([monomial(orders)], len(orders))
-        approximator = Approximator(group, lambda _: output)
-        channels = field_channels(basis, approximator, x, {})
-        return channels[field][basis.pivots.index(tuple(orders))]
+        found: dict[Derivative, Node | None] = {
+            (field, orders): ops.column(output, group.index(field))
+            for field, orders in wanted
+            if not any(orders)
+        }
+        slopes = [(field, orders) for field, orders in wanted if any(orders)]
+        if slopes:
+            dimension = len(slopes[0][1])
+            x = ops.input_points("site0", dimension)
+            basis = close([monomial(orders) for _, orders in slopes], dimension)
+            channels = field_channels(basis, Approximator(group, lambda _: output), x, {})
+            found |= {(f, o): channels[f][basis.pivots.index(o)] for f, o in slopes}
+        return found
 
     def to_data(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """A header that JSON can hold, and the parameters by name."""

@@ -53,7 +53,7 @@ def write_function_file(
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with h5py.File(part, "w", libver=("v110", "v110")) as file:
-            about = {"format": FORMAT, "version": _version(), "digest": _digest(data)}
+            about = {"format": FORMAT, "version": version(), "digest": _digest(data)}
             for name, text in about.items():
                 file.attrs[name] = np.bytes_(text)
             file.attrs["schema"] = SCHEMA
@@ -129,7 +129,7 @@ def _check_schema(path: str | Path, file: h5py.File) -> None:
     if schema > SCHEMA:
         raise FileError(
             f"{path} was written by pinnsolve {version} (schema {schema}); this is pinnsolve "
-            f"{_version()}, which reads up to {SCHEMA}; upgrade pinnsolve to read it"
+            f"{version()}, which reads up to {SCHEMA}; upgrade pinnsolve to read it"
         )
 
 
@@ -171,7 +171,7 @@ def _digest(data: Mapping[str, Array]) -> str:
     return total.hexdigest()
 
 
-def _version() -> str:
+def version() -> str:
     from pinnsolve import __version__
 
     return __version__

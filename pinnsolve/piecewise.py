@@ -6,14 +6,24 @@ ends there. Nothing is known after the last window.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from pinnsolve.errors import FileError
-from pinnsolve.solution_field import AbstractEvaluator, Array, Arrays, numbered_arrays, parts_of
+from pinnsolve.diff import functions as ops
+from pinnsolve.diff.graph import Node
+from pinnsolve.errors import FileError, SolutionError
+from pinnsolve.solution_field import (
+    AbstractEvaluator,
+    AbstractTraceable,
+    Array,
+    Arrays,
+    Derivative,
+    numbered_arrays,
+    parts_of,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +54,27 @@ class Piecewise:
         if not self.whole:
             values[times > self.ends[-1]] = np.nan
         return values
+
+    def nodes(
+        self, wanted: Iterable[Derivative], columns: Sequence[Any], like: Node
+    ) -> dict[Derivative, Node]:
+        """Derivatives as nodes, as those of each window; all windows are in the graph."""
+        wanted = list(wanted)
+        *before, last = (piece.nodes(wanted, columns, like) for piece in self._traceable())
+        time = columns[self.axis]
+        if not self.whole:
+            over = ops.less(self.ends[-1], time)
+            last = {key: ops.where(over, float("nan"), node) for key, node in last.items()}
+        for end, piece in zip(self.ends[-2:0:-1], reversed(before), strict=True):
+            inside = ops.less_equal(time, end)
+            last = {key: ops.where(inside, piece[key], node) for key, node in last.items()}
+        return last
+
+    def _traceable(self) -> Iterator[AbstractTraceable]:
+        for piece in self.pieces:
+            if not isinstance(piece, AbstractTraceable):
+                raise SolutionError("the fields of this solution are no graph")
+            yield piece
 
     def at(self, fixed: Mapping[int, float], dimension: int) -> Piecewise:
         """The fields where some coordinates are fixed, by position, but not the time."""

@@ -220,6 +220,66 @@ class Solution(AbstractFields):
         header, arrays = to_data(self)
         return write_file(path, header, arrays)
 
+    def export(self, path: str | Path, /, *, precision: str = "float64", **fields: Any) -> Path:
+        """Write fields, or expressions of them, to a file that runs without pinnsolve.
+
+        Args:
+            path: of the file. The suffix tells the format: .onnx, .c (a C99 function, with a
+                header), .py (a module that needs numpy alone) or .mindir (MindSpore). The name of
+                a C function is that of the file.
+            precision: in which the file computes, "float64" or "float32".
+            fields: name in the file -> a field, its derivative, or an expression of fields,
+                derivatives, coordinates, and unknown numbers, for which their estimates stand; a
+                complex one becomes ``name_re`` and ``name_im``. By default all fields.
+
+        Arguments in the file are the coordinates and parameters that these depend on, in the order
+        of the problem, as arrays of one length. As in `SolutionField`, places outside of the domain
+        are not refused, and values there are an extrapolation; but after the last window of a run
+        that has not come to its end they are nan.
+
+        Returns:
+            The path.
+
+        Raises:
+            SolutionError: an expression is none of the fields of the problem.
+            FileError: an unknown suffix, a package that a format needs is missing, or the file
+                cannot be written.
+
+        >>> import tempfile
+        >>> import numpy as np
+        >>> import pinnsolve as ps
+        >>> x = ps.coordinates("x")[0]
+        >>> u = ps.field("u", x)
+        >>> growth = ps.Problem(u.dx - u, u(0) - 1, domain={x: (0, 1)})
+        >>> network = ps.MLP(1, 1, width=6, depth=1)
+        >>> solution = growth.solve(network=network, steps=2, device="reference", progress=False)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = solution.export(f"{folder}/growth.py", u=u, slope=u.dx)
+        ...     module = {}
+        ...     exec(path.read_text(), module)
+        >>> X = np.linspace(0, 1, 5)
+        >>> values = module["evaluate"](X)
+        >>> bool(np.allclose(values.slope, solution.u.dx(X), rtol=1e-12))
+        True
+        """
+        from pinnsolve.field_export import export_fields
+
+        numbers = self._estimates()
+        return export_fields(
+            self.problem, self.evaluator, numbers, fields, path, precision, self._notes()
+        )
+
+    def _notes(self) -> dict[str, str]:
+        """How it was made, for those who find an exported file."""
+        found = {
+            "network": self.network,
+            "training": f"{self.optimizer}, {self.steps} steps, {self.stop_reason}",
+            "seed": str(self.seed),
+            "residuals": ", ".join(f"{name} {r:.1e}" for name, r in self.held_out.items()),
+            "numbers": ", ".join(f"{name} {e}" for name, e in self.parameters.items()),
+        }
+        return {name: text for name, text in found.items() if text}
+
     def _correlations(self) -> str:
         names = list(self.parameters)
         return ", ".join(

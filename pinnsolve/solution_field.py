@@ -5,14 +5,16 @@ Invariant: derivatives are those of the network, in the user's units; nothing is
 
 import difflib
 import functools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pinnsolve.diff.graph import Node
 from pinnsolve.errors import SolutionError
+from pinnsolve.field_evaluator import Derivative
 
 Array = NDArray[np.float64]
 Arrays = dict[str, NDArray[Any]]
@@ -41,6 +43,26 @@ class AbstractEvaluator(Protocol):
 
     def to_data(self) -> tuple[dict[str, Any], Arrays]:
         """A header that JSON can hold, and named arrays."""
+        ...
+
+
+@runtime_checkable
+class AbstractTraceable(Protocol):
+    """An evaluator whose fields are graphs, which can be exported."""
+
+    def nodes(
+        self, wanted: Iterable[Derivative], columns: Sequence[Any], like: Node
+    ) -> dict[Derivative, Node]:
+        """Derivatives of fields as nodes.
+
+        Args:
+            wanted: field and orders of each.
+            columns: a node ``(n, 1)`` or a number for each coordinate of the problem.
+            like: a node with the points, of which the columns may have none.
+
+        Returns:
+            ``(n, 1)`` each.
+        """
         ...
 
 

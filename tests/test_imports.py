@@ -21,10 +21,11 @@ ROWS = (
     {"diff"},
     {"nets", "devices", "ops"},
     {"optim", "compiled", "function_file", "nesting", "draws", "weighting", "network_choice"},
+    {"formats"},
     {"pipeline", "points", "exporting", "weights"},
     {"policy", "field_evaluator"},
     {"comparison", "diagnosis", "estimates", "progress", "solution_field", "solution_file"},
-    {"piecewise", "named_fields", "spreads", "nodes", "fitting"},
+    {"piecewise", "named_fields", "spreads", "nodes", "fitting", "field_export"},
     {"plot", "domain_plot"},
     {"solution", "checkpoint"},
     {"agreement"},
@@ -52,6 +53,7 @@ EXCEPTIONS = {
 
 # A third-party package that only some places may import.
 CONFINED = {
+    "onnx": ("pinnsolve.formats.onnx_graph",),
     "llvmlite": ("pinnsolve.devices.cpu",),
     "mindspore": ("pinnsolve.devices.ascend",),
     "mpi4py": ("pinnsolve.devices.communication",),

@@ -1,0 +1,101 @@
+"""Formats: a function of a point as a file that runs without this package.
+
+`pinnsolve.formats.pointwise` brings the graph of a function to its final form, and each format is
+a table that spells its primitives.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from pinnsolve.errors import FileError
+from pinnsolve.formats.pointwise import Pointwise, Value, finished
+
+PRECISIONS = ("float64", "float32")
+
+Files = Mapping[str, bytes]  # suffix -> content
+
+
+def write(function: Pointwise, path: str | Path, precision: str = "float64") -> Path:
+    """Write a function of a point to a file, of the format that the suffix tells.
+
+    Args:
+        function: not finished yet.
+        path: of the file; folders on the way are made.
+        precision: "float64" or "float32", in which the file computes.
+
+    Returns:
+        The path. Files are written whole or not at all; with .c comes a header, .h.
+
+    Raises:
+        FileError: an unknown suffix or precision, a package that the format needs is missing, or
+            the file cannot be written.
+        GraphError: the function is none of a point, or its names are none of the format.
+    """
+    path = Path(path)
+    check(path, precision)
+    notes = {"made by": f"pinnsolve {_version()}", **function.notes}
+    function = finished(replace(function, notes=notes))
+    for suffix, content in FORMATS[path.suffix](function, path.stem, precision).items():
+        _write_whole(path.with_suffix(suffix), content)
+    return path
+
+
+def check(path: str | Path, precision: str) -> None:
+    """Raises FileError for a suffix or a precision that is unknown."""
+    suffix = Path(path).suffix
+    if suffix not in FORMATS:
+        raise FileError(
+            f"{path}: no format is known by the suffix {suffix!r}; known are {', '.join(FORMATS)}"
+        )
+    if precision not in PRECISIONS:
+        raise FileError(f"there is no precision {precision!r}; write {' or '.join(PRECISIONS)}")
+
+
+def _c(function: Pointwise, name: str, precision: str) -> Files:
+    from pinnsolve.formats.c_source import c_source
+
+    source, header = c_source(function, name, precision)
+    return {".c": source.encode(), ".h": header.encode()}
+
+
+def _python(function: Pointwise, name: str, precision: str) -> Files:
+    from pinnsolve.formats.numpy_source import numpy_source
+
+    return {".py": numpy_source(function, precision).encode()}
+
+
+def _onnx(function: Pointwise, name: str, precision: str) -> Files:
+    from pinnsolve.formats.onnx_graph import onnx_model
+
+    return {".onnx": onnx_model(function, precision, _version())}
+
+
+def _version() -> str:
+    from pinnsolve.function_file import version  # it loads h5py
+
+    return version()
+
+
+def _write_whole(path: Path, content: bytes) -> None:
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part.write_bytes(content)
+        os.replace(part, path)
+    except OSError as error:
+        raise FileError(f"cannot write {path}: {error}") from error
+    finally:
+        part.unlink(missing_ok=True)
+
+
+FORMATS: dict[str, Callable[[Pointwise, str, str], Files]] = {
+    ".onnx": _onnx,
+    ".c": _c,
+    ".py": _python,
+}
+
+__all__ = ["FORMATS", "PRECISIONS", "Pointwise", "Value", "check", "write"]
