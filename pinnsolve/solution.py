@@ -235,7 +235,7 @@ class Solution(AbstractFields):
         Arguments in the file are the coordinates and parameters that these depend on, in the order
         of the problem, as arrays of one length. As in `SolutionField`, places outside of the domain
         are not refused, and values there are an extrapolation; but after the last window of a run
-        that has not come to its end they are nan.
+        that has not come to its end they are nan. Of several processes only rank 0 writes.
 
         Returns:
             The path.
@@ -264,10 +264,10 @@ class Solution(AbstractFields):
         """
         from pinnsolve.field_export import export_fields
 
-        numbers = self._estimates()
-        return export_fields(
-            self.problem, self.evaluator, numbers, fields, path, precision, self._notes()
-        )
+        if self.rank > 0:
+            return Path(path)
+        numbers, notes = self._estimates(), self._notes()
+        return export_fields(self.problem, self.evaluator, numbers, fields, path, precision, notes)
 
     def _notes(self) -> dict[str, str]:
         """How it was made, for those who find an exported file."""
