@@ -188,7 +188,7 @@ def shared(device: AbstractDevice, communicator: AbstractCommunicator) -> Abstra
     """The device with the points shared by the ranks, and the cores by those of a machine."""
     if communicator.size == 1:
         return device
-    from pinnsolve.devices.sharded import ShardedDevice  # pyright: ignore
+    from pinnsolve.devices.sharded import ShardedDevice
 
     if not Options.from_environment().threads_given:
         device = device.sharing(shared_threads(communicator))

@@ -75,12 +75,13 @@ class Training:
         self.started = 0.0  # on the clock from which compilation is taken out
 
     def run(self, progress: Progress) -> Solution:
+        kept = self.ranks.of_first(self._kept)
         with self.ranks.interrupts(), together(self.ranks.communicator):
             reason = INTERRUPTED
             progress.start()
             try:
                 with self.pipeline.executable.session():
-                    run, reason = self._train(progress, self._start(progress))
+                    run, reason = self._train(progress, self._start(progress, kept))
             finally:
                 progress.stop(reason)
             self._save(run)
@@ -96,11 +97,10 @@ class Training:
         if self.checkpoint is not None and self.ranks.is_first:
             save_run(self.checkpoint, run, self._identity())
 
-    def _start(self, progress: Progress) -> Run:
-        run = self.ranks.of_first(self._kept)
-        if run is not None:
-            self.started = self._clock() - run.seconds
-            return run
+    def _start(self, progress: Progress, kept: Run | None) -> Run:
+        if kept is not None:
+            self.started = self._clock() - kept.seconds
+            return kept
         theta = self.ranks.vector(self._untrained() if self.first is None else self.first)
         sample = self.ranks.sample(self.collocation.first())
         self.started = self._clock()

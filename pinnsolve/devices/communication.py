@@ -7,6 +7,7 @@ same methods in the same order, so a rank that cannot go on ends all of them (`a
 
 from __future__ import annotations
 
+import os
 import platform
 import sys
 import time
@@ -153,8 +154,9 @@ class MPI(AbstractCommunicator):
 
     def abort(self, message: str) -> NoReturn:
         _tell(self, message)
+        sys.stdout.flush()
         self._group.Abort(1)
-        raise SystemExit(1)  # where MPI returns all the same
+        os._exit(1)  # MPICH returns while its launcher ends the others, and nothing else shall run
 
 
 def pick_communicator(

@@ -1,0 +1,175 @@
+"""What each rank of `test_ranks` does: the parts that are asked for, one after the other, in the
+folder it is started in. Rank 0 prints what all have seen as one JSON object."""
+
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import pinnsolve as ps
+from pinnsolve import agreement, training
+from pinnsolve.agreement import digest
+from pinnsolve.command_line import run
+from pinnsolve.devices.communication import MPI
+from pinnsolve.devices.cpu import jit
+from pinnsolve.errors import FileError
+from problems.references import Reference
+from tests.heat import HEAT
+
+NETWORK = ps.MLP(2, 1, width=8, depth=1)
+SETTINGS: dict[str, Any] = {"network": NETWORK, "device": "reference", "progress": False}
+LONG = {**SETTINGS, "optimizer": ps.Adam(steps=None)}
+ranks = MPI()
+
+
+def theta(solution: ps.Solution) -> list[float]:
+    return np.concatenate([np.ravel(w) for w in solution.weights.values()]).tolist()
+
+
+def told(solution: ps.Solution) -> dict[str, Any]:
+    """What rank 0 has found, and whether all have the same."""
+    history = [[r.step, r.seconds, r.held_out] for r in solution.history]
+    seen = digest(np.array(theta(solution)), np.array(history, float))
+    return {
+        "theta": theta(solution),
+        "steps": solution.steps,
+        "reason": solution.stop_reason,
+        "ranks": solution.details["ranks"],
+        "same": len(set(ranks.gather(seen))) == 1,
+    }
+
+
+def command_line() -> dict[str, Any]:
+    """As a problem file does it: on the CPU device, with nothing in the cache."""
+    compiled, compile_module = [], jit._compile
+    jit._compile = lambda module: compiled.append(module) or compile_module(module)
+    solution = run(
+        lambda: HEAT,
+        reference,
+        arguments=["--json", "--output", "out"],
+        network=NETWORK,
+        steps=8,
+    )
+    jit._compile = compile_module
+    return told(solution) | {"compiled": ranks.gather(len(compiled))}
+
+
+def reference() -> Any:
+    axes = {"x": np.linspace(0, 1, 9), "t": np.linspace(0, 1, 7)}
+    X, T = np.meshgrid(*axes.values(), indexing="ij")
+    values = {"u": np.exp(-0.1 * np.pi**2 * T) * np.sin(np.pi * X)}
+    return Reference(axes, values, 1e-16, "a formula")
+
+
+def interrupted() -> dict[str, Any]:
+    """Ctrl-C reaches one rank only, and at a step."""
+    if ranks.rank == ranks.size - 1:
+        at_step(5, lambda: os.kill(os.getpid(), signal.SIGINT))
+    return told(HEAT.solve(**LONG, seconds=60))
+
+
+def called_back() -> dict[str, Any]:
+    """Somebody ends the run in a callback, which rank 0 alone has."""
+    steps: list[int] = []
+
+    def callback(record: Any) -> None:
+        steps.append(record.step)
+        if record.step >= 100:
+            raise KeyboardInterrupt
+
+    solution = HEAT.solve(**LONG, seconds=60, callback=callback)
+    return told(solution) | {"called": ranks.gather(len(steps))}
+
+
+def clocks() -> dict[str, Any]:
+    """Clocks of ranks go at different rates."""
+    clock = training.Training._clock
+    training.Training._clock = lambda self: clock(self) * (1 + 9 * ranks.rank)
+    solution = HEAT.solve(**LONG, seconds=0.4)
+    training.Training._clock = clock
+    return told(solution)
+
+
+def rounding() -> dict[str, Any]:
+    """One rank rounds differently."""
+    step = ps.Adam.step
+
+    def rounded(self: Any, objective: Any, state: Any) -> Any:
+        state = step(self, objective, state)
+        state.theta[0] *= 1 + 1e-15 * ranks.rank
+        return state
+
+    ps.Adam.step = rounded
+    solution = HEAT.solve(**LONG, steps=250)
+    ps.Adam.step = step
+    return told(solution)
+
+
+def windows() -> dict[str, Any]:
+    solution = HEAT.solve(**SETTINGS, steps=20, windows=2, checkpoint="windows.h5")
+    files = sorted(path.name for path in Path().glob("windows*"))
+    return told(solution) | {"files": files}
+
+
+def checkpoint() -> dict[str, Any]:
+    return told(HEAT.solve(**SETTINGS, steps=int(sys.argv[2]), checkpoint="run.h5"))
+
+
+def straight() -> dict[str, Any]:
+    """The same from a copy of an earlier file, without an interruption."""
+    return told(HEAT.solve(**SETTINGS, steps=int(sys.argv[2]), checkpoint="copy.h5"))
+
+
+def dying() -> dict[str, Any]:
+    """A run that is saved after every step goes on from a checkpoint, and a rank dies."""
+    training.CHECKPOINT_SECONDS, training.CHECKPOINT_SHARE = 0.0, np.inf
+    if ranks.rank == 1:
+        at_step(7, lambda: os.kill(os.getpid(), signal.SIGKILL))
+    return told(HEAT.solve(**SETTINGS, steps=1000, checkpoint="run.h5"))
+
+
+def fails() -> dict[str, Any]:
+    """An error in training on one rank, where the others wait for it."""
+
+    def fail() -> None:
+        raise ValueError("this rank has had enough")
+
+    if ranks.rank == 1:
+        at_step(3, fail)
+    return told(HEAT.solve(**LONG, steps=1000))
+
+
+def refused() -> dict[str, Any]:
+    """An error that all have."""
+    return told(HEAT.solve(**LONG, steps=-1))
+
+
+def unreadable() -> dict[str, Any]:
+    """A file that is no checkpoint, which rank 0 alone reads."""
+    try:
+        HEAT.solve(**LONG, checkpoint=__file__)
+    except FileError as error:
+        return {"errors": ranks.gather(str(error))}
+    return {}
+
+
+def at_step(number: int, action: Any) -> None:
+    """Act at one of the steps of this rank."""
+    clock, steps = agreement.Agreement.clock, iter(range(1, 10**9))
+
+    def acting(self: Any, seconds: float) -> float:
+        if next(steps) == number:
+            action()
+        return clock(self, seconds)
+
+    agreement.Agreement.clock = acting
+
+
+if __name__ == "__main__":
+    found = {name: globals()[name]() for name in sys.argv[1].split(",")}
+    if ranks.rank == 0:
+        sys.stdout.write("\n" + json.dumps(found) + "\n")

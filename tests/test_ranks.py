@@ -1,0 +1,141 @@
+"""Problems that several processes solve together, started by mpiexec."""
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pinnsolve as ps
+from tests.heat import HEAT
+from tests.mpi import MPIEXEC, ROOT, launch
+
+SCRIPT = ROOT / "tests/solve_ranks.py"
+SETTINGS: dict[str, Any] = {
+    "network": ps.MLP(2, 1, width=8, depth=1),
+    "device": "reference",
+    "progress": False,
+}
+
+pytestmark = pytest.mark.skipif(not MPIEXEC.exists(), reason="mpiexec is not installed")
+
+
+def theta(solution: ps.Solution) -> np.ndarray:
+    return np.concatenate([np.ravel(w) for w in solution.weights.values()])
+
+
+def printed(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.fixture(scope="module")
+def two(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Path, Any]:
+    """Most parts, on two ranks."""
+    folder = tmp_path_factory.mktemp("two")
+    names = "command_line,interrupted,called_back,clocks,rounding,windows,unreadable,checkpoint"
+    done = launch(2, SCRIPT, names, "10", cwd=folder, PINNSOLVE_CACHE=str(folder / "cache"))
+    return printed(done), folder, done
+
+
+def test_a_problem_file_on_two_ranks_gives_the_answer_of_one(two) -> None:
+    found, folder, _ = two
+    assert found["command_line"]["same"]
+    alone = HEAT.solve(network=SETTINGS["network"], steps=8, progress=False)
+    assert np.abs(found["command_line"]["theta"] - theta(alone)).max() < 1e-10
+    assert found["command_line"]["ranks"].startswith("2 (mpi), ")
+    saved = ps.load(folder / "out/solve_ranks.h5")
+    assert theta(saved).tolist() == found["command_line"]["theta"]
+
+
+def test_one_rank_shows_writes_and_prints(two) -> None:
+    _, folder, done = two
+    assert sorted(p.name for p in (folder / "out").iterdir()) == [
+        "solve_ranks.h5",
+        "solve_ranks.png",
+    ]
+    assert done.stdout.count("Solution of u(x, t)") == 1
+    assert done.stderr.count("stopped after 8 steps") == 1
+
+
+def test_one_rank_compiles(two) -> None:
+    first, second = two[0]["command_line"]["compiled"]
+    assert first > 5
+    assert second == 0
+
+
+@pytest.mark.parametrize("part", ["interrupted", "called_back"])
+def test_an_interrupt_of_one_rank_ends_all_at_the_same_step(two, part: str) -> None:
+    found = two[0][part]
+    assert found["same"]
+    assert found["reason"] == "interrupted"
+    if part == "called_back":
+        assert found["called"][0] > 0
+        assert found["called"][1] == 0
+        assert found["steps"] == 100
+
+
+def test_the_clock_is_that_of_rank_0(two) -> None:
+    assert two[0]["clocks"]["same"]
+    assert two[0]["clocks"]["reason"] == "0.4 s of training done"
+
+
+def test_numbers_that_drift_apart_are_set_to_those_of_rank_0(two) -> None:
+    found = two[0]["rounding"]
+    assert found["same"]
+    assert found["ranks"].endswith("they rounded differently, so rank 0 sent its numbers")
+    alone = HEAT.solve(**SETTINGS, optimizer=ps.Adam(steps=None), steps=250)
+    assert np.abs(found["theta"] - theta(alone)).max() < 1e-8
+
+
+def test_windows_are_the_same_and_each_has_one_checkpoint(two) -> None:
+    found = two[0]["windows"]
+    assert found["same"]
+    assert found["files"] == ["windows-1.h5", "windows-2.h5"]
+    alone = HEAT.solve(**SETTINGS, steps=20, windows=2)
+    assert np.abs(found["theta"] - theta(alone)).max() < 1e-9
+
+
+def test_what_rank_0_cannot_read_is_told_to_all(two) -> None:
+    first, second = two[0]["unreadable"]["errors"]
+    assert "solve_ranks.py is not an HDF5 file" in first
+    assert second == first
+
+
+def test_a_run_goes_on_with_another_number_of_ranks_and_after_a_rank_has_died(
+    two, tmp_path: Path
+) -> None:
+    """On 2 ranks, then on 3 of which one is killed, on 3, and alone."""
+    assert two[0]["checkpoint"]["steps"] == 10
+    for copy in ("run.h5", "copy.h5"):
+        shutil.copy(two[1] / "run.h5", tmp_path / copy)
+    killed = launch(3, SCRIPT, "dying", cwd=tmp_path)
+    assert killed.returncode != 0
+    assert "BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES" in killed.stdout
+    assert (tmp_path / "run.h5").read_bytes() != (tmp_path / "copy.h5").read_bytes()
+    found = printed(launch(3, SCRIPT, "checkpoint,straight", "20", cwd=tmp_path))
+    assert found["checkpoint"]["same"]
+    assert found["checkpoint"]["steps"] == 20
+    assert found["checkpoint"]["theta"] == found["straight"]["theta"]
+    resumed = HEAT.solve(**SETTINGS, steps=30, checkpoint=tmp_path / "run.h5")
+    alone = HEAT.solve(**SETTINGS, steps=30)
+    assert resumed.steps == 30
+    assert np.abs(theta(resumed) - theta(alone)).max() < 1e-8
+
+
+def test_an_error_of_one_rank_ends_all_with_its_message() -> None:
+    done = launch(2, SCRIPT, "fails")
+    assert done.returncode != 0
+    assert "rank 1: Traceback" in done.stderr
+    assert "ValueError: this rank has had enough" in done.stderr
+    assert "rank 0:" not in done.stderr
+
+
+@pytest.mark.slow
+def test_an_error_of_all_ranks_is_told_once() -> None:
+    done = launch(2, SCRIPT, "refused")
+    assert done.returncode != 0
+    assert done.stderr.count("steps must be positive, not -1") == 1
