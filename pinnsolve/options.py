@@ -85,6 +85,17 @@ def cores() -> frozenset[int]:
     return frozenset(range(os.cpu_count() or 1))
 
 
+def cann_folders(environment: Mapping[str, str] | None = None) -> list[Path]:
+    """Where the ``set_env.sh`` of CANN says that it is.
+
+    >>> [str(folder) for folder in cann_folders({"ASCEND_HOME_PATH": "/opt/cann"})]
+    ['/opt/cann']
+    """
+    environment = os.environ if environment is None else environment
+    names = ("ASCEND_TOOLKIT_HOME", "ASCEND_HOME_PATH")
+    return [Path(environment[name]) for name in names if environment.get(name)]
+
+
 def usable_cores() -> int:
     """The number of `cores`."""
     return len(cores())

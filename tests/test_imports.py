@@ -23,7 +23,7 @@ ROWS = (
     {"optim", "compiled", "function_file", "nesting", "draws", "weighting", "network_choice"},
     {"formats"},
     {"pipeline", "points", "exporting", "weights"},
-    {"policy", "field_evaluator"},
+    {"policy", "field_evaluator", "self_check"},
     {"comparison", "diagnosis", "estimates", "progress", "solution_field", "solution_file"},
     {"piecewise", "named_fields", "spreads", "nodes", "fitting", "field_export"},
     {"plot", "domain_plot"},
@@ -38,7 +38,7 @@ ROWS = (
     {"continuation", "members"},
     {"ensemble", "sweep"},
     {"__init__"},
-    {"command_line"},
+    {"command_line", "doctor"},
     {"__main__"},
 )
 RANK = {part: rank for rank, row in enumerate(ROWS) for part in row}
