@@ -28,6 +28,7 @@ from pinnsolve.geometry import (
     read_polygons,
 )
 from pinnsolve.loading import load
+from pinnsolve.machine import Machine
 from pinnsolve.nets import MLP, SIREN
 from pinnsolve.optim import (
     BFGS,
@@ -152,6 +153,7 @@ __all__ = [
     "Interval",
     "KroneckerPreconditioner",
     "LevenbergMarquardt",
+    "Machine",
     "Mesh",
     "NTKWeights",
     "Nielsen",

@@ -21,9 +21,10 @@ ROWS = (
     {"diff"},
     {"nets", "devices", "ops"},
     {"optim", "compiled", "function_file", "nesting", "draws", "weighting", "network_choice"},
-    {"formats"},
+    {"formats", "machine"},
+    {"cost_model"},
     {"pipeline", "points", "exporting", "weights"},
-    {"policy", "field_evaluator", "self_check"},
+    {"policy", "field_evaluator", "self_check", "cost_estimate"},
     {"comparison", "diagnosis", "estimates", "progress", "solution_field", "solution_file"},
     {"piecewise", "named_fields", "spreads", "nodes", "fitting", "field_export"},
     {"plot", "domain_plot"},
@@ -46,6 +47,7 @@ RANK = {part: rank for rank, row in enumerate(ROWS) for part in row}
 # Imported upwards on purpose, inside a function or for type checkers only.
 EXCEPTIONS = {
     ("pinnsolve.pde.problem", "solve"),  # problem.solve() makes the script one line shorter
+    ("pinnsolve.pde.problem", "cost_estimate"),  # ... and problem.estimate() says what it will take
     ("pinnsolve.pde.problem", "solution"),  # ... and its result has a type
     ("pinnsolve.plot", "solution"),  # the type of what is drawn
     ("pinnsolve.function_file", "__init__"),  # the version of the package

@@ -218,6 +218,13 @@ class Problem:
 
         return solve(self, **options)
 
+    def estimate(self, ranks: int = 1024, **options: Any) -> Any:
+        """What a step of each optimizer takes on one process and on up to `ranks`, predicted. For
+        the options see `pinnsolve.cost_estimate.estimate`. Returns a `CostEstimate`: print it."""
+        from pinnsolve.cost_estimate import estimate  # like solve(), it is made of all the rest
+
+        return estimate(self, ranks, **options)
+
     def manufactured(self, exact: Mapping[Any, Any]) -> "Problem":
         """The same problem with the sources and data that make given expressions its solution.
 
