@@ -7,6 +7,7 @@ same methods in the same order, so a rank that cannot go on ends all of them (`a
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import platform
 import sys
@@ -173,7 +174,10 @@ def pick_communicator(
     """
     if isinstance(choice, AbstractCommunicator):
         return choice
-    launcher = Options.from_environment().launcher if launcher is None else launcher
+    if launcher is None:
+        # The child of a rank has the rank's environment, and is none.
+        child = multiprocessing.parent_process() is not None
+        launcher = Launcher() if child else Options.from_environment().launcher
     if choice == "auto":
         choice = {"": "serial", "msrun": "mindspore"}.get(launcher.name, "mpi")
     if choice == "serial":

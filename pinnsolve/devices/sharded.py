@@ -6,6 +6,7 @@ same back to the last bit, but for row vectors, which are those of their own poi
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -69,7 +70,7 @@ class ShardedExecutable(AbstractExecutable):
     blocks: tuple[ResidualBlock, ...]
     inner: AbstractExecutable
     communicator: AbstractCommunicator
-    prepared: set[str] = field(default_factory=set)
+    prepared: dict[str, float] = field(default_factory=dict)  # -> seconds of waiting for others
 
     @property
     def threads(self) -> int:  # type: ignore[override]
@@ -77,7 +78,8 @@ class ShardedExecutable(AbstractExecutable):
 
     @property
     def compile_seconds(self) -> float:
-        return self.inner.compile_seconds
+        """With the time that others took, which does not count as training either."""
+        return self.inner.compile_seconds + sum(self.prepared.values())
 
     def session(self) -> AbstractContextManager[Any]:
         return self.inner.session()
@@ -85,10 +87,13 @@ class ShardedExecutable(AbstractExecutable):
     def prepare(self, program: str) -> None:
         if program in self.prepared:
             return
+        begun, before = time.perf_counter(), self.inner.compile_seconds
         first_does(self.communicator, lambda: self.inner.prepare(program))
         if self.communicator.rank > 0:
             self.inner.prepare(program)
-        self.prepared.add(program)
+        self.communicator.gather(None)  # until the last of them is there
+        own = self.inner.compile_seconds - before
+        self.prepared[program] = max(0.0, time.perf_counter() - begun - own)
 
     def bind(self, points: Sequence[BlockPoints]) -> ShardedObjective:
         check_points(self.blocks, points)

@@ -85,6 +85,12 @@ def test_a_communicator_is_itself_and_no_launcher_means_one_process() -> None:
     assert isinstance(pick_communicator("auto", Launcher()), Serial)
 
 
+def test_a_process_that_a_rank_starts_is_no_rank(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PMI_SIZE", "2")
+    monkeypatch.setattr("multiprocessing.parent_process", object)
+    assert isinstance(pick_communicator(), Serial)
+
+
 def test_an_unknown_name_is_refused() -> None:
     with pytest.raises(DeviceError, match="there is no communicator 'ray'; choose 'auto'"):
         pick_communicator("ray")
