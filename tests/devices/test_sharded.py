@@ -218,7 +218,7 @@ def test_it_is_the_device_within_for_everything_else(compiled):
     assert device.name == "cpu"
     assert executable.threads == 1
     executable.prepare("residuals")
-    assert executable.compile_seconds == compiled["burgers", "cpu"].compile_seconds > 0
+    assert 0 < compiled["burgers", "cpu"].compile_seconds <= executable.compile_seconds
     node = case("burgers").layout.parameters[0].node
     value = np.random.default_rng(0).normal(size=node.dims)
     (squares,) = device.function([node * node])({node: value})
