@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+import pinnsolve as ps
 from pinnsolve.devices.ascend.communication import MindSporeCollective
 from pinnsolve.errors import DeviceError
-from tests.devices.msrun_ranks import numbers
+from tests.devices.msrun_ranks import numbers, solved
 
 ROOT = Path(__file__).parents[2]
 MSRUN = Path(sys.executable).with_name("msrun")
@@ -105,6 +106,20 @@ def test_whatever_can_be_pickled_travels(found: dict[str, Any]) -> None:
     assert found["short"] == ["of rank", 0]
     assert found["long"]
     assert found["gathered"] == [1, 5001]
+
+
+def test_numbers_of_any_rank_reach_all(found: dict[str, Any]) -> None:
+    assert found["spread"]
+
+
+def test_first_order_on_the_device_is_that_of_one_process(found: dict[str, Any]) -> None:
+    alone = solved(ps.Adam(schedule=ps.Constant(0.01)))  # in float64, by other code
+    assert np.array(found["by Adam on MindSpore"]) == pytest.approx(alone, abs=1e-5)
+
+
+def test_second_order_on_the_host_is_that_of_one_process(found: dict[str, Any]) -> None:
+    alone = solved(ps.LevenbergMarquardt())
+    assert np.array(found["by second order"]) == pytest.approx(alone, abs=1e-10)
 
 
 def test_without_msrun_the_message_names_it() -> None:

@@ -11,6 +11,7 @@ import os
 import pickle
 import platform
 import sys
+from functools import cache
 from typing import Any, NoReturn, TypeVar
 
 import numpy as np
@@ -57,15 +58,13 @@ class MindSporeCollective(AbstractCommunicator):
             )
         self._mindspore: Any = load()
         self._target = target(device or ("ascend" if probe().devices else "ascend:cpu"))
-        # msrun starts the script once more than there are workers. In that process, which
-        # introduces the others to each other, this call does not return.
-        self._mindspore.communication.init()
+        _join()
         self.reduction = reduction
         self.rank = self._mindspore.communication.get_rank()
         self.size = self._mindspore.communication.get_group_size()
         operations = self._mindspore.ops
         self._reduce, self._all_gather = operations.AllReduce(), operations.AllGather()
-        self._from_first = operations.Broadcast(0)
+        self._broadcasts: dict[int, Any] = {}  # by the rank that has the numbers
         machine = platform.node()
         self.local_size = self.gather(machine).count(machine)
         if self.size > 1:
@@ -92,6 +91,14 @@ class MindSporeCollective(AbstractCommunicator):
 
     def _added(self, values: Array) -> Array:
         return self._gathered(values.view(np.int32)).view(float).sum(axis=0)
+
+    def spread(self, array: Array | None, shape: tuple[int, ...], root: int) -> Array:
+        mine = self.rank == root % self.size and array is not None
+        values = np.array(array if mine else np.zeros(shape), float, order="C")
+        if not values.size:
+            return values
+        words = values.ravel().view(np.int32)
+        return self._broadcast(words, root % self.size).view(float).reshape(shape)
 
     def broadcast(self, value: T) -> T:
         own = pickle.dumps(value) if self.rank == 0 else b""
@@ -128,9 +135,21 @@ class MindSporeCollective(AbstractCommunicator):
         found = self._all_gather(self._mindspore.Tensor(words)).asnumpy()
         return np.array(found, np.int32).reshape(self.size, -1)
 
-    def _broadcast(self, words: Array) -> Array:
-        (found,) = self._from_first((self._mindspore.Tensor(words),))
+    def _broadcast(self, words: Array, root: int = 0) -> Array:
+        if root not in self._broadcasts:
+            self._broadcasts[root] = self._mindspore.ops.Broadcast(root)
+        (found,) = self._broadcasts[root]((self._mindspore.Tensor(words),))
         return np.array(found.asnumpy(), np.int32)
+
+
+@cache
+def _join() -> None:
+    """Meet the other processes, once.
+
+    msrun starts the script once more than there are workers. In that process, which introduces the
+    others to each other, this does not return.
+    """
+    load().communication.init()
 
 
 def _head(message: bytes) -> bytes:
