@@ -14,6 +14,12 @@ from pinnsolve.devices.ascend.final import checked_sums, final_graph
 from pinnsolve.devices.ascend.function import AscendFunction
 from pinnsolve.devices.ascend.module import JitFunction, load
 from pinnsolve.devices.ascend.objective import AscendObjective
+from pinnsolve.devices.ascend.precision import (
+    MixedGradient,
+    check_precision,
+    check_width,
+    halves,
+)
 from pinnsolve.devices.base import (
     AbstractDevice,
     AbstractExecutable,
@@ -27,7 +33,6 @@ from pinnsolve.diff.residual import PROGRAMS
 from pinnsolve.errors import DeviceError
 from pinnsolve.options import Options
 
-PRECISIONS = ("float32", "float64")
 TARGETS = ("ascend", "ascend:cpu")
 
 
@@ -36,7 +41,9 @@ class AscendDevice(AbstractDevice):
     """Final graphs as MindSpore functions.
 
     target: "ascend", or "ascend:cpu" for MindSpore's CPU. precision: "float32" or "float64" of all
-    values in the functions; the interface, and dense algebra on what they return, are float64.
+    values in the functions, the latter on the CPU only; or "mixed", for large networks: float32,
+    but products in half precision for the gradient of the loss. The interface, and dense algebra
+    on what the functions return, are float64.
     dump: a folder for the source of each function and for what MindSpore makes of it, pass by pass.
     """
 
@@ -48,20 +55,30 @@ class AscendDevice(AbstractDevice):
     def __post_init__(self) -> None:
         if self.target not in TARGETS:
             raise DeviceError(f"there is no target {self.target!r}; choose {' or '.join(TARGETS)}")
-        if self.precision not in PRECISIONS:
-            raise DeviceError(f"precision must be {', '.join(PRECISIONS)}, not {self.precision!r}")
+        check_precision(self.precision)
 
     @cached_property
     def machine(self) -> str:
         """What runs: "Ascend" or "CPU"."""
-        return environment.target(self.target)
+        machine = environment.target(self.target)
+        check_precision(self.precision, machine)
+        return machine
+
+    @property
+    def numbers(self) -> str:
+        """The precision of all that is not a factor of a product."""
+        return "float32" if self.precision == "mixed" else self.precision
 
     def compile(self, blocks: Sequence[ResidualBlock], layout: Layout) -> AscendExecutable:
-        return AscendExecutable(tuple(blocks), layout, self)
+        mixed = None
+        if self.precision == "mixed":
+            check_width(layout.shapes)
+            mixed = MixedGradient(halves(self.machine))
+        return AscendExecutable(tuple(blocks), layout, self, self.machine, mixed)
 
     def function(self, outputs: Sequence[Node], rewrites: bool = True) -> AscendFunction:
         return AscendFunction(
-            tuple(outputs), self.machine, self.precision, rewrites, self.dump_folder
+            tuple(outputs), self.machine, self.numbers, rewrites, self.dump_folder
         )
 
     @property
@@ -76,8 +93,10 @@ class AscendExecutable(AbstractExecutable):
     blocks: tuple[ResidualBlock, ...]
     layout: Layout
     device: AscendDevice
-    functions: dict[str, list[BlockFunction]] = field(default_factory=dict)
-    seconds: dict[str, float] = field(default_factory=dict)  # until there was source, by program
+    machine: str
+    mixed: MixedGradient | None = None  # how gradients are evaluated in half precision
+    functions: dict[tuple[str, str | None], list[BlockFunction]] = field(default_factory=dict)
+    seconds: list[float] = field(default_factory=list)  # until there was source, by program
 
     @property
     def threads(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -87,31 +106,35 @@ class AscendExecutable(AbstractExecutable):
         check_points(self.blocks, points)
         return AscendObjective(self, tuple(points))
 
-    def program(self, name: str) -> list[BlockFunction]:
-        """The functions of all blocks, made once a program."""
-        if name not in self.functions:
+    def program(self, name: str, half: str | None = None) -> list[BlockFunction]:
+        """The functions of all blocks, made once a program and kind of products."""
+        if (name, half) not in self.functions:
             start = time.perf_counter()
-            self.functions[name] = [self._function(name, block) for block in self.blocks]
-            self.seconds[name] = time.perf_counter() - start
-        return self.functions[name]
+            self.functions[name, half] = [self._function(name, b, half) for b in self.blocks]
+            self.seconds.append(time.perf_counter() - start)
+        return self.functions[name, half]
 
-    def _function(self, name: str, block: ResidualBlock) -> BlockFunction:
+    def _function(self, name: str, block: ResidualBlock, half: str | None) -> BlockFunction:
         graph = PROGRAMS[name](block.residuals, [p.node for p in self.layout.parameters])
         graph = checked_sums(final_graph(graph))
-        source = emit(graph, self.device.precision, f"{name} of a block of residuals")
-        run = load(source, self.device.machine, self.device.dump_folder)
-        return BlockFunction(graph, source.arguments, run)
+        source = emit(graph, self.device.numbers, f"{name} of a block of residuals", half)
+        run = load(source, self.machine, self.device.dump_folder)
+        return BlockFunction(graph, source.arguments, run, run.compile_seconds)
 
     @property
     def compile_seconds(self) -> float:
-        made = {id(f.run): f.run for group in self.functions.values() for f in group}
-        return sum(self.seconds.values()) + sum(run.compile_seconds for run in made.values())
+        made = {id(f.run): f for group in self.functions.values() for f in group}
+        return sum(self.seconds) + sum(f.run.compile_seconds - f.before for f in made.values())
 
 
 @dataclass(frozen=True, eq=False)
 class BlockFunction:
-    """A program of one block: the graph, the leaves that are its arguments, and what runs."""
+    """A program of one block: the graph, the leaves that are its arguments, and what runs.
+
+    before: the seconds that others had spent on compiling it.
+    """
 
     graph: Graph
     arguments: tuple[Node, ...]
     run: JitFunction
+    before: float

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pinnsolve.cache import digest
+from pinnsolve.devices.ascend.precision import wide
 from pinnsolve.devices.ascend.spelling import ARGUMENTS, SPELLING
 from pinnsolve.diff.graph import Graph, Node
 from pinnsolve.errors import DeviceError
@@ -36,12 +37,18 @@ class Source:
     outputs: dict[str, Node]
 
 
-def emit(graph: Graph, precision: str = "float64", title: str = "final graph") -> Source:
-    """The source of a graph whose values have this precision.
+def emit(
+    graph: Graph,
+    precision: str = "float64",
+    title: str = "final graph",
+    half: str | None = None,
+) -> Source:
+    """The source of a graph whose values have this precision; factors of wide products have the
+    precision `half`, if it is given.
 
     Raises DeviceError for a node that MindSpore has no operators for.
     """
-    writer = LineWriter(precision)
+    writer = LineWriter(precision, half)
     for node in graph.nodes():
         writer.write(node)
     body = [*writer.lines, f"    return ({', '.join(map(writer.value, graph.outputs.values()))},)"]
@@ -55,8 +62,8 @@ def emit(graph: Graph, precision: str = "float64", title: str = "final graph") -
 class LineWriter:
     """Lines of a function, and the operators and constants that its module makes."""
 
-    def __init__(self, precision: str) -> None:
-        self.precision = precision
+    def __init__(self, precision: str, half: str | None = None) -> None:
+        self.precision, self.half = precision, half
         self.double = precision == "float64"
         self.heads: list[str] = []
         self.lines: list[str] = []
@@ -92,6 +99,12 @@ class LineWriter:
             self._lines[line] = f"v{len(self._lines)}"
             self.lines.append(f"    {self._lines[line]} = {line}")
         return self._lines[line]
+
+    def product(self, operator: str, width: int, *factors: str) -> str:
+        if self.half is None or not wide(width):
+            return self.call(operator, *factors)
+        rounded = [self.call("Cast()", factor, f"ms.{self.half}") for factor in factors]
+        return self.call("Cast()", self.call(operator, *rounded), "DTYPE")
 
     def array(self, value: np.ndarray | float) -> str:
         text = repr(np.asarray(value, float).tolist())

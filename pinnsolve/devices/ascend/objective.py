@@ -83,7 +83,7 @@ class AscendObjective(AbstractObjective):
         self.executable, self.points = executable, points
         self.layout = executable.layout
         self.size, self.shapes = self.layout.size, self.layout.shapes
-        self.precision = executable.device.precision
+        self.precision = executable.device.numbers
         self.counts = [
             (len(b.residuals), p.count) for b, p in zip(executable.blocks, points, strict=True)
         ]
@@ -97,11 +97,18 @@ class AscendObjective(AbstractObjective):
         return self._rows("tangent", theta, checked(direction, self.size, "direction"))
 
     def loss_gradient(self, theta: Array) -> tuple[float, Array]:
+        mixed = self.executable.mixed
+        if mixed is None:
+            return self._loss_gradient(theta, None, 1.0)
+        return mixed(lambda half, root: self._loss_gradient(theta, half, root))
+
+    def _loss_gradient(self, theta: Array, half: str | None, root: float) -> tuple[float, Array]:
+        """With products of this kind, of rows that are multiplied by a power of two."""
         loss, gradient = 0.0, np.zeros(self.size)
-        for _, _, outputs in self._runs("gradient", theta):
+        for _, _, outputs in self._runs("gradient", theta, half=half, root=root):
             loss += float(outputs["loss"].item())
             self._add_gradient(gradient, outputs)
-        return loss, gradient
+        return loss / root**2, gradient / root**2
 
     def vjp(self, theta: Array, weights: Array) -> Array:
         weights = checked(weights, self.rows, "weights")
@@ -203,9 +210,11 @@ class AscendObjective(AbstractObjective):
         theta: Array,
         direction: Array | None = None,
         weights: list[Array] | None = None,
+        half: str | None = None,
+        root: float = 1.0,
     ) -> Iterator[tuple[int, Part, dict[str, Array]]]:
         """Block, part, and outputs by name of each call."""
-        functions = self.executable.program(program)
+        functions = self.executable.program(program, half)
         common = self._tensors("parameter", checked(theta, self.size, "theta"))
         if direction is not None:
             common |= self._tensors("direction", direction)
@@ -214,6 +223,8 @@ class AscendObjective(AbstractObjective):
         ):
             for part in parts:
                 tensors = {**common, **{("input", k): t for k, t in part.tensors.items()}}
+                if root != 1:
+                    tensors["input", "scale"] = tensors["input", "scale"] * root
                 if weights is not None:
                     rows = filled(weights[block][part.start : part.stop], part.size, zeros=True)
                     tensors["input", "weight"] = tensor(rows, self.precision)

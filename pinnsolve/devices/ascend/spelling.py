@@ -33,6 +33,10 @@ class Writer(Protocol):
         """One line: an operator, as it is made, applied to arguments; the name of its result."""
         ...
 
+    def product(self, operator: str, width: int, *factors: str) -> str:
+        """A product by or into a matrix, `width` its smaller side, in the precision of products."""
+        ...
+
     def array(self, value: np.ndarray | float) -> str:
         """A constant in the precision of the run."""
         ...
@@ -290,7 +294,9 @@ def _dot(w: Writer, node: Node) -> str:
     x, weight = node.args
     axes = (*lead(x.points), *x.dims)
     rows = w.value(x) if len(axes) == 2 else reshaped(w, w.value(x), (-1, x.columns))
-    product = w.call(f"MatMul(transpose_b={node.attributes[0]})", rows, w.value(weight))
+    product = w.product(
+        f"MatMul(transpose_b={node.attributes[0]})", min(weight.dims), rows, w.value(weight)
+    )
     return product if len(axes) == 2 else reshaped(w, product, (*axes[:-1], node.columns))
 
 
@@ -301,7 +307,7 @@ def _contract(w: Writer, node: Node) -> str:
         else reshaped(w, w.value(x), (-1, x.columns))
         for x in node.args
     ]
-    return w.call("MatMul(transpose_a=True)", *rows)
+    return w.product("MatMul(transpose_a=True)", min(node.dims), *rows)
 
 
 def _outer(w: Writer, node: Node) -> str:
