@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from pinnsolve import formats
 from pinnsolve.compiled import Compiled, jit
 from pinnsolve.devices.base import AbstractDevice
 from pinnsolve.diff import functions as ops
@@ -21,8 +22,11 @@ from pinnsolve.diff.replay import replay
 from pinnsolve.diff.trace import is_symbolic, resolve, trace
 from pinnsolve.diff.trees import leaves, refill
 from pinnsolve.errors import FileError, GraphError
+from pinnsolve.formats.traced import pointwise
 from pinnsolve.nesting import as_text, fitting, tree_from_data, tree_to_data
 from pinnsolve.nets.cell import Cell
+
+STORED = (".h5", ".hdf5")  # what `load_function` reads
 
 
 def export(
@@ -30,25 +34,33 @@ def export(
     path: str | Path,
     *arguments: Any,
     parameters: Mapping[str, Parameter] | None = None,
+    precision: str = "float64",
 ) -> Path:
     """Write a function to a file that runs anywhere without the code that defined it.
+
+    A file .h5 is for :func:`pinnsolve.load`. The other formats, .onnx, .c, .py and .mindir, need no
+    pinnsolve: what they hold is the function at every point of arrays that have points as a first
+    axis, ``(n, *shape)``, so the examples are of one point.
 
     Args:
         function: of arrays and nested tuples, lists and dicts of them, written in
             :mod:`pinnsolve.ops`; a transform of one, a network, or what :func:`pinnsolve.jit`
             returned. It is traced once, derivatives and loops included.
-        path: of the file, HDF5; folders on the way are made.
+        path: of the file, whose suffix tells the format; folders on the way are made.
         arguments: examples that fix the nesting and the shapes; their numbers do not matter.
         parameters: names for the parameters that the function uses, such as
             ``net.named_parameters()``, which is what they are for a network itself. Others go by
             their own names, or numbers.
+        precision: in which a file without pinnsolve computes, "float64" or "float32".
 
     Parameters are stored with their present values. Named tuples come back as tuples. Returns the
     path; :func:`pinnsolve.load` reads it.
 
     Raises:
-        GraphError: the function cannot be traced, or holds a custom operation, which is code.
-        FileError: the file cannot be written.
+        GraphError: the function cannot be traced, or holds a custom operation, which is code; in
+            the formats for others, it is no function of one point.
+        FileError: an unknown suffix, a package that a format needs is missing, or the file cannot
+            be written.
 
     >>> import tempfile
     >>> import numpy as np
@@ -69,6 +81,11 @@ def export(
     _check(body, function)
     names = _names(body, parameters or _parameters_of(function))
     initialize(names)
+    if formats.check(path, precision, *STORED) not in STORED:
+        at_points = pointwise(
+            function, body, refill(arguments, body.inputs), refill(traced.form, body.outputs)
+        )
+        return formats.write(at_points, path, precision)
     data, constants = function_to_data(body, names)
     header = {
         "arguments": tree_to_data(refill(arguments, body.inputs)),

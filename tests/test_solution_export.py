@@ -1,14 +1,22 @@
 """Exported solutions: what others compute from the file is what the solution says."""
 
+import os
+import subprocess
+import sys
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import sympy
 from sympy import Eq, exp, pi, sin
 
 import pinnsolve as ps
-from tests.formats.running import run
+from pinnsolve import formats
+from pinnsolve.errors import FileError, GraphError, SolutionError
+from tests.formats.running import load_python, run
+from tests.waves import string
 
-SUFFIXES = (".onnx", ".c", ".py")
+SUFFIXES = tuple(formats.FORMATS)
 ROUNDING = {"float64": 2e-14, "float32": 4e-6}  # of the largest value
 
 x, y, t = ps.coordinates("x y t")
@@ -162,3 +170,163 @@ def example():
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_single_precision(example, suffix, tmp_path) -> None:
     check(*example, tmp_path / f"single{suffix}", "float32")
+
+
+# --- what the file says of itself ----------------------------------------------------------------
+
+
+def test_the_file_says_what_it_is(example, tmp_path) -> None:
+    solution = example[0]
+    named = {"u": u, "slope": u.dx}
+    for suffix in (".c", ".py", ".onnx", ".mindir"):
+        solution.export(tmp_path / f"fields{suffix}", **named)
+    onnx = pytest.importorskip("onnx")
+    model = onnx.load(str(tmp_path / "fields.onnx"))
+    said = {p.key: p.value for p in model.metadata_props}
+    assert said["arguments"] == "x from -1.0 to 1.0\nt from 0.0 to 1.0"
+    assert said["results"] == "u\nslope = u.dx"
+    assert said["equations"].startswith("u*u.dx + u.dt = 0.01*u.dxx/pi; u(x, 0) = -sin(pi*x)")
+    assert said["made by"] == f"pinnsolve {ps.__version__}"
+    assert said["training"].endswith("2 steps, 2 steps done")
+    assert "extrapolation" in said["outside"]
+    assert [i.version for i in model.opset_import] == [18]
+    assert [i.type.tensor_type.shape.dim[0].dim_param for i in model.graph.input] == ["n", "n"]
+    for text in said.values():
+        for line in text.splitlines():
+            for name in ("fields.c", "fields.h", "fields.py"):
+                assert line in (tmp_path / name).read_text()
+            assert line.encode() in (tmp_path / "fields.mindir").read_bytes()
+    module = load_python(tmp_path / "fields.py")
+    assert module.ARGUMENTS["t"] == ((), "t", (0.0, 1.0), "")
+    assert module.RESULTS["slope"][1] == "u.dx"
+
+
+def test_units_are_said(tmp_path) -> None:
+    pytest.importorskip("pint")
+    T = ps.field("T", x, t)
+    rod = ps.Problem(
+        T.dt - ps.quantity(1e-5, "m**2/s") * T.dxx,
+        T(x, 0) - ps.quantity(293, "K"), T.dx(0, t), T.dx(100, t),
+        domain={x: (0, 100), t: (0, 60)}, units={x: "mm", t: "s", T: "K"},
+    )  # fmt: skip
+    path = trained(rod, network=network(2)).export(tmp_path / "rod.py", T=T, flux=T.dx)
+    module = load_python(path)
+    assert [entry[-1] for entry in module.ARGUMENTS.values()] == ["mm", "s"]
+    assert [entry[-1] for entry in module.RESULTS.values()] == ["K", ""]
+
+
+def test_all_fields_by_default_and_only_the_coordinates_that_matter(tmp_path) -> None:
+    solution, _ = several()
+    module = load_python(solution.export(tmp_path / "all.py"))
+    assert list(module.RESULTS) == ["w", "v"]
+    assert list(module.ARGUMENTS) == ["x", "t"]
+    module = load_python(solution.export(tmp_path / "one.py", v=v, start=v.dt(0) + v))
+    assert list(module.ARGUMENTS) == ["t"]
+    np.testing.assert_allclose(module.evaluate(0.3).v, solution.v(0.3), rtol=1e-14)
+    assert np.shape(module.evaluate(np.zeros((2, 3))).start) == (2, 3)
+
+
+def test_parameters_that_are_fixed_are_no_arguments(tmp_path) -> None:
+    solution = parametric()[0]
+    fixed = solution.at(k=1.5)
+    module = load_python(fixed.export(tmp_path / "at.py"))
+    assert list(module.ARGUMENTS) == ["x"]
+    np.testing.assert_allclose(module.evaluate(0.4).z, solution.z(0.4, 1.5), rtol=1e-14)
+
+
+def test_after_windows_that_are_not_trained_there_is_nan(tmp_path) -> None:
+    solution = windows()[0]
+    part = replace(solution, evaluator=replace(solution.evaluator, whole=False))
+    path = part.export(tmp_path / "part.c")
+    (values,) = run(path, [("z", ())], [np.array([2.9, 3.0, 3.1])])
+    assert np.isnan(values).tolist() == [False, False, True]
+
+
+def test_names_that_c_has_for_itself(tmp_path) -> None:
+    """A field that is called as a function of C, a coordinate as its count of points."""
+    n, double = ps.coordinates("n double")
+    theta = ps.field("θ", n, double)
+    problem = ps.Problem(theta.diff(n) - theta, theta(0, double) - 1,
+                         domain={n: (0, 1), double: (0, 1)})  # fmt: skip
+    solution = trained(problem, network=network(2))
+    solution.export(tmp_path / "for.c", exp=theta, int=theta.diff(n))
+    header = (tmp_path / "for.h").read_text()
+    assert "void for_(size_t n, const double *n_, const double *double_, double *exp_" in header
+    assert "int is int_ here" in header
+
+
+# --- what cannot be exported ---------------------------------------------------------------------
+
+
+def refused(solution, message, path="f.py", **fields):
+    with pytest.raises(SolutionError, match=message):
+        solution.export(path, **fields)
+
+
+def test_what_is_no_expression_of_the_fields_is_refused(example) -> None:
+    solution, _ = example
+    other = ps.field("other", x, t)
+    refused(solution, "heat=other.dx: other is no field of the problem; it has u", heat=other.dx)
+    refused(solution, "total=y[*]u: y has no value; .* the coordinates x, t", total=y * u)
+    refused(solution, "flux=u.dn: n_1 has no value; .* the coordinates x, t", flux=u.dn)
+    refused(solution, "i=I[*]u: complex number I; split", i=sympy.I * u)
+    refused(solution, r"mass=Integral\(u, .*an integral of a field is no function of one place",
+            mass=sympy.Integral(u, (x, -1, 1)))  # fmt: skip
+    refused(solution, r"g=u\*gamma\(u\): gamma in .* is not available", g=sympy.gamma(u) * u)
+    refused(solution, "x=u: x is a coordinate; choose another name", x=u)
+    refused(solution, "two=2 is a number: it depends on no coordinate", two=sympy.Integer(2))
+    refused(solution, "word='u' is no expression: write a field", word="u")
+    refused(solution, "v=v.t. is a field of another solution", v=windows()[0].z)
+    refused(solution, "u cannot be taken at x = 2[*]x; write x itself", far=u.dx.subs(x, 2 * x))
+    refused(string(), "no graph, so they cannot be exported")
+
+
+def test_unknown_suffixes_name_the_known_ones(example, tmp_path) -> None:
+    known = r"suffix '\.h5'; known are \.onnx, \.c, \.py, \.mindir"
+    with pytest.raises(FileError, match=known):
+        example[0].export(tmp_path / "u.h5")
+    with pytest.raises(FileError, match="no format is known by the suffix ''"):
+        example[0].export(tmp_path / "u")
+
+
+def test_missing_packages_are_named(example, tmp_path, monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    with pytest.raises(
+        FileError, match=r"a file \.onnx needs .* pip install 'pinnsolve\[export\]'"
+    ):
+        example[0].export(tmp_path / "u.onnx")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_is_written_whole_or_not_at_all(example, tmp_path, monkeypatch) -> None:
+    path = example[0].export(tmp_path / "new" / "u.py")
+    before = path.read_text()
+
+    def full(*arguments):
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(FileError, match=r"cannot write .*u\.py: no space left on device"):
+        example[0].export(path, slope=u.dx)
+    assert path.read_text() == before
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_names_that_python_has_for_itself(example, tmp_path) -> None:
+    with pytest.raises(GraphError, match="'lambda' cannot be the name of an argument or result"):
+        example[0].export(tmp_path / "u.py", **{"lambda": u})
+
+
+def test_the_module_needs_numpy_alone(example, tmp_path) -> None:
+    path = example[0].export(tmp_path / "alone.py", u=u, slope=u.dx)
+    code = (
+        "import sys, alone; values = alone.evaluate(0.5, [0.1, 0.2]);"
+        "print(*values.slope.tolist());"
+        "assert not any(m.startswith(('pinnsolve', 'scipy')) for m in sys.modules)"
+    )
+    run = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], cwd=path.parent, text=True,
+        capture_output=True, check=True, env={"PATH": ""},
+    )  # fmt: skip
+    values = [float(word) for word in run.stdout.split()]
+    np.testing.assert_allclose(values, example[0].u.dx(0.5, [0.1, 0.2]), rtol=1e-14)

@@ -9,10 +9,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from keyword import kwlist
 from pathlib import Path
 
 from pinnsolve.errors import FileError
-from pinnsolve.formats.pointwise import Pointwise, Value, finished
+from pinnsolve.formats.pointwise import Pointwise, Value, finished, properties
 
 PRECISIONS = ("float64", "float32")
 
@@ -44,15 +45,18 @@ def write(function: Pointwise, path: str | Path, precision: str = "float64") -> 
     return path
 
 
-def check(path: str | Path, precision: str) -> None:
-    """Raises FileError for a suffix or a precision that is unknown."""
+def check(path: str | Path, precision: str, *others: str) -> str:
+    """The suffix; FileError where it is none of a format nor of `others`, or the precision is
+    unknown."""
     suffix = Path(path).suffix
-    if suffix not in FORMATS:
+    known = (*others, *FORMATS)
+    if suffix not in known:
         raise FileError(
-            f"{path}: no format is known by the suffix {suffix!r}; known are {', '.join(FORMATS)}"
+            f"{path}: no format is known by the suffix {suffix!r}; known are {', '.join(known)}"
         )
     if precision not in PRECISIONS:
         raise FileError(f"there is no precision {precision!r}; write {' or '.join(PRECISIONS)}")
+    return suffix
 
 
 def _c(function: Pointwise, name: str, precision: str) -> Files:
@@ -71,7 +75,19 @@ def _python(function: Pointwise, name: str, precision: str) -> Files:
 def _onnx(function: Pointwise, name: str, precision: str) -> Files:
     from pinnsolve.formats.onnx_graph import onnx_model
 
-    return {".onnx": onnx_model(function, precision, _version())}
+    return {".onnx": onnx_model(function, precision, _version(), properties(function, precision))}
+
+
+def _mindir(function: Pointwise, name: str, precision: str) -> Files:
+    from pinnsolve.devices.ascend.mindir import Port, mindir
+    from pinnsolve.formats.names import identifiers
+
+    names = identifiers((value.name for value in function.inputs), {"self", *kwlist})
+    inputs = [
+        Port(n, value.node, value.dims) for n, value in zip(names, function.inputs, strict=True)
+    ]
+    outputs = [Port(value.name, value.node, value.dims) for value in function.outputs]
+    return {".mindir": mindir(inputs, outputs, precision, properties(function, precision))}
 
 
 def _version() -> str:
@@ -96,6 +112,7 @@ FORMATS: dict[str, Callable[[Pointwise, str, str], Files]] = {
     ".onnx": _onnx,
     ".c": _c,
     ".py": _python,
+    ".mindir": _mindir,
 }
 
 __all__ = ["FORMATS", "PRECISIONS", "Pointwise", "Value", "check", "write"]

@@ -49,8 +49,6 @@ ROWS: dict[str, str] = {
     "equal": "({0} == {1}).astype(TYPE)",
     "ones": "np.ones((n, 1), TYPE)",
     "sum_axes": "{0}.sum(-1, keepdims=True)",
-    "sum_blocks": "{0}.sum(0)",
-    "join_blocks": "{0}.transpose(1, 0, 2).reshape(n, -1)",
 }
 
 
@@ -84,8 +82,8 @@ def numpy_source(function: Pointwise, precision: str) -> str:
     lines += ['"""', "", "from collections import namedtuple", "", "import numpy as np", ""]
     lines += [f"TYPE = np.{precision}", f"CHUNK = {CHUNK}  # points at once"]
     lines += [f"{RESULTS} = namedtuple({RESULTS!r}, {found!r})"]
-    lines += [f"ARGUMENTS = {_table(function.inputs)}", f"RESULTS = {_table(function.outputs)}"]
-    lines += [f"MADE = {dict(function.notes)!r}", "", ""]
+    lines += ["# Name: shape at a point, what it is, range, unit."]
+    lines += [*_table("ARGUMENTS", function.inputs), *_table("RESULTS", function.outputs), "", ""]
     lines += _entry(function, given)
     lines += _points(function, body)
     if any("_erf(" in line for line in body):
@@ -95,12 +93,11 @@ def numpy_source(function: Pointwise, precision: str) -> str:
     return "\n".join([*lines, ""])
 
 
-def _table(values: tuple[Value, ...]) -> str:
-    """Name -> shape at a point, what it is, range and unit."""
-    entries = (
-        f"{v.name!r}: {(v.dims, v.text or v.name, (v.low, v.high), v.unit)!r}" for v in values
-    )
-    return "{" + ", ".join(entries) + "}"
+def _table(name: str, values: tuple[Value, ...]) -> Iterator[str]:
+    yield f"{name} = {{"
+    for v in values:
+        yield f"    {v.name!r}: {(v.dims, v.text or v.name, (v.low, v.high), v.unit)!r},"
+    yield "}"
 
 
 def _entry(function: Pointwise, given: str) -> Iterator[str]:
@@ -214,12 +211,17 @@ def _blocks(node: Node, args: list[str]) -> str:
 def _split_blocks(node: Node, args: list[str]) -> str:
     if node.points == 1:
         return args[0]
-    return f"{args[0]}.reshape(n, {node.points}, -1).transpose(1, 0, 2)"
+    return f"{args[0]}.reshape(n, {node.points}, {node.columns}).transpose(1, 0, 2)"
 
 
-def _same_of_one(node: Node, args: list[str]) -> str:
-    """Sums and rows of blocks, of which one alone is itself."""
-    return ROWS[node.primitive].format(*args) if node.args[0].points > 1 else args[0]
+def _join_blocks(node: Node, args: list[str]) -> str:
+    if node.args[0].points == 1:
+        return args[0]
+    return f"{args[0]}.transpose(1, 0, 2).reshape(n, {node.columns})"
+
+
+def _sum_blocks(node: Node, args: list[str]) -> str:
+    return args[0] if node.args[0].points == 1 else f"{args[0]}.sum(0)"
 
 
 def _outer(node: Node, args: list[str]) -> str:
@@ -240,8 +242,8 @@ RULES: dict[str, Callable[[Node, list[str]], str]] = {
     "stack": lambda node, args: f"np.stack([{', '.join(args)}])",
     "part": lambda node, args: f"{args[0]}[{node.attributes[0]}]",
     "blocks": _blocks,
-    "sum_blocks": _same_of_one,
-    "join_blocks": _same_of_one,
+    "sum_blocks": _sum_blocks,
+    "join_blocks": _join_blocks,
     "split_blocks": _split_blocks,
     "dot": lambda node, args: f"{args[0]} @ {args[1]}{'.T' if node.attributes[0] else ''}",
     "outer": _outer,

@@ -26,13 +26,16 @@ OPSET = 18  # of 2022-12
 IR_VERSION = 8  # the format of files of that time
 
 
-def onnx_model(function: Pointwise, precision: str, version: str) -> bytes:
+def onnx_model(
+    function: Pointwise, precision: str, version: str, properties: dict[str, str]
+) -> bytes:
     """The content of the file.
 
     Args:
         function: finished.
         precision: "float64" or "float32".
         version: of this package.
+        properties: of the function, by name.
 
     Raises:
         FileError: onnx is not installed.
@@ -63,7 +66,7 @@ def onnx_model(function: Pointwise, precision: str, version: str) -> bytes:
         producer_version=version,
         doc_string=text,
     )
-    onnx.helper.set_model_props(model, _properties(function, precision))
+    onnx.helper.set_model_props(model, properties)
     onnx.checker.check_model(model, full_check=True)
     return model.SerializeToString()
 
@@ -78,16 +81,6 @@ def _onnx() -> ModuleType:
             f"a file .onnx needs the package onnx: pip install 'pinnsolve[export]' ({error})"
         ) from None
     return onnx
-
-
-def _properties(function: Pointwise, precision: str) -> dict[str, str]:
-    return {
-        "function": function.title,
-        "arguments": "\n".join(map(str, function.inputs)),
-        "results": "\n".join(map(str, function.outputs)),
-        "precision": precision,
-        **function.notes,
-    }
 
 
 @dataclass

@@ -8,7 +8,7 @@ needs one row for each of those, and nothing else.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -99,7 +99,7 @@ def finished(function: Pointwise) -> Pointwise:
     outputs = {output.name: output.node for output in function.outputs}
     outputs = dict(unroll(Graph(outputs)).outputs)
     for output in function.outputs:
-        _check(output, outputs[output.name])
+        _check(output.text or f"{output.name} of {function.title}", outputs[output.name])
     like = function.inputs[0].node
     outputs = {name: _at_points(node, like) for name, node in outputs.items()}
     graph = flatten(fold(rotate(Graph(outputs))))
@@ -111,8 +111,7 @@ def finished(function: Pointwise) -> Pointwise:
     return replace(function, outputs=made)
 
 
-def _check(output: Value, root: Node) -> None:
-    what = output.text or output.name
+def _check(what: str, root: Node) -> None:
     for node in topological([root]):
         over = any(argument.points for argument in node.args)
         if node.primitive == "program" and over:
@@ -176,6 +175,12 @@ def _made(node: Node, args: tuple[Node, ...], others: list[Node]) -> Node | None
     return rebuild(node, args)
 
 
-def bodies(nodes: Sequence[Node]) -> list[Node]:
-    """Those that are computed: neither inputs nor constants."""
-    return [node for node in nodes if node.primitive not in ("input", "constant")]
+def properties(function: Pointwise, precision: str) -> dict[str, str]:
+    """What a reader of a file should know, by name."""
+    return {
+        "function": function.title,
+        "arguments": "\n".join(map(str, function.inputs)),
+        "results": "\n".join(map(str, function.outputs)),
+        "precision": precision,
+        **function.notes,
+    }

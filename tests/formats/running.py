@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pinnsolve.devices.ascend import environment
+
 COMPILER = which("gcc") or which("cc") or which("clang")
-FLAGS = ["-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-O1", "-shared", "-fPIC"]
+FLAGS = ["-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]
 
 Arrays = Sequence[np.ndarray[Any, Any]]
 
@@ -25,7 +27,8 @@ def run(path: Path, outputs: Sequence[tuple[str, tuple[int, ...]]], arrays: Arra
         outputs: name and shape at a point of each result.
         arrays: the arguments, of the precision of the file.
     """
-    return {".c": run_c, ".py": run_python, ".onnx": run_onnx}[path.suffix](path, outputs, arrays)
+    runs = {".c": run_c, ".py": run_python, ".onnx": run_onnx, ".mindir": run_mindir}
+    return runs[path.suffix](path, outputs, arrays)
 
 
 def run_c(path: Path, outputs: Any, arrays: Arrays) -> list[Any]:
@@ -60,3 +63,11 @@ def run_onnx(path: Path, outputs: Any, arrays: Arrays) -> list[Any]:
     session = runtime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
     given = dict(zip((i.name for i in session.get_inputs()), arrays, strict=True))
     return session.run([name for name, _ in outputs], given)
+
+
+def run_mindir(path: Path, outputs: Any, arrays: Arrays) -> list[Any]:
+    environment.target("ascend:cpu")
+    mindspore = environment.load()
+    cell = mindspore.nn.GraphCell(mindspore.load(str(path)))
+    with np.errstate(all="ignore"):
+        return [np.array(v.asnumpy()) for v in cell(*(mindspore.Tensor(a) for a in arrays))]
