@@ -123,12 +123,12 @@ def _attribute(file: h5py.File, name: str) -> Any:
 
 
 def _check_schema(path: str | Path, file: h5py.File) -> None:
-    schema, version = _attribute(file, "schema"), _attribute(file, "version")
+    schema, writer = _attribute(file, "schema"), _attribute(file, "version")
     if not isinstance(schema, (int, np.integer)) or schema < 1:
         raise FileError(f"{path} is damaged: it does not say its schema")
     if schema > SCHEMA:
         raise FileError(
-            f"{path} was written by pinnsolve {version} (schema {schema}); this is pinnsolve "
+            f"{path} was written by pinnsolve {writer} (schema {schema}); this is pinnsolve "
             f"{version()}, which reads up to {SCHEMA}; upgrade pinnsolve to read it"
         )
 
