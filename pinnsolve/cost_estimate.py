@@ -109,11 +109,26 @@ def estimate(
     for name, value in (("ranks", ranks), ("threads", threads)):
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
             raise PinnsolveError(f"{name} must be a whole number of at least 1, not {value!r}")
+    model, text = model_of(problem, network, machine, points, threads, exact)
+    return CostEstimate(model, ranks, text)
+
+
+def model_of(
+    problem: Problem,
+    network: Network,
+    machine: Machine | None,
+    points: Points | None = None,
+    threads: int = 1,
+    exact: str = "auto",
+    counts: Sequence[int] | None = None,
+) -> tuple[CostModel, str]:
+    """The model, and the network in words; counts: points of each block, in place of `points`."""
     pipeline = compile_problem(problem, network, ReferenceDevice(), exact)
     layout, system = pipeline.model.layout, pipeline.system
-    settings = points or Points()
-    weights = np.ones(len(system.residuals))
-    counts = Collocation(system, settings, layout.size, 0, weights).counts(settings.first)
+    if counts is None:
+        settings = points or Points()
+        weights = np.ones(len(system.residuals))
+        counts = Collocation(system, settings, layout.size, 0, weights).counts(settings.first)
     model = CostModel(
         layout.size,
         tuple((n, len(b.residuals)) for n, b in zip(counts, system.blocks, strict=True)),
@@ -121,7 +136,7 @@ def estimate(
         threads,
         machine or Machine.measured(),
     )
-    return CostEstimate(model, ranks, pipeline.model.text)
+    return model, pipeline.model.text
 
 
 # --- text ------------------------------------------------------------------------------------

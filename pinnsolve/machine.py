@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 from pinnsolve.devices.communication import AbstractCommunicator
 
 # Rates of kernels over those of numpy beside, which `python -m benchmarks.cost_model` fits.
-PRODUCTS, ELEMENTS = 0.8, 0.25
+PRODUCTS, ELEMENTS = 1.0, 0.25
 TURN = 0.02  # seconds that a measurement lasts at least
 COLUMNS, TILE = 64, 512  # of a layer, and rows that it works on at once
 SQUARE = 1000  # parameters of the matrix that Cholesky is timed with
@@ -40,9 +40,9 @@ class Machine:
     >>> cluster = ps.Machine(products=5e10, latency=2e-6, bandwidth=1.2e10, name="our cluster")
     """
 
-    products: float = 2.5e10
-    elements: float = 8e9
-    updates: float = 2.5e10
+    products: float = 1.9e10
+    elements: float = 7e9
+    updates: float = 1.6e10
     streaming: float = 1e10
     dispatch: float = 1e-4
     latency: float = 5e-6
