@@ -1,7 +1,6 @@
 """Problems that several processes solve together, started by mpiexec."""
 
 import json
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -28,17 +27,28 @@ def theta(solution: ps.Solution) -> np.ndarray:
 
 
 def printed(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout.splitlines()[-1])
+    """What each part has found."""
+    parts = [json.loads(line) for line in done.stdout.splitlines() if line[:2] == '{"']
+    return {name: found for part in parts for name, found in part.items()}
 
 
 @pytest.fixture(scope="module")
 def two(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Path, Any]:
-    """Most parts, on two ranks."""
+    """Most parts, on two ranks; in the end one is killed."""
     folder = tmp_path_factory.mktemp("two")
     names = "command_line,interrupted,called_back,clocks,rounding,windows,unreadable,checkpoint"
-    done = launch(2, SCRIPT, names, "10", cwd=folder, PINNSOLVE_CACHE=str(folder / "cache"))
-    return printed(done), folder, done
+    variables = {"PINNSOLVE_CACHE": str(folder / "cache")}
+    done = launch(2, SCRIPT, f"{names},resumed,dying", "10", cwd=folder, **variables)
+    found = printed(done)
+    assert list(found) == [*names.split(","), "resumed"], done.stderr
+    return found, folder, done
+
+
+@pytest.fixture(scope="module")
+def three(two) -> tuple[dict[str, Any], Any]:
+    """The killed run goes on, on three ranks; then one has an error."""
+    done = launch(3, SCRIPT, "checkpoint,fails", "20", cwd=two[1])
+    return printed(done), done
 
 
 def test_a_problem_file_on_two_ranks_gives_the_answer_of_one(two) -> None:
@@ -105,29 +115,30 @@ def test_what_rank_0_cannot_read_is_told_to_all(two) -> None:
     assert second == first
 
 
-def test_a_run_goes_on_with_another_number_of_ranks_and_after_a_rank_has_died(
-    two, tmp_path: Path
-) -> None:
-    """On 2 ranks, then on 3 of which one is killed, on 3, and alone."""
-    assert two[0]["checkpoint"]["steps"] == 10
-    for copy in ("run.h5", "copy.h5"):
-        shutil.copy(two[1] / "run.h5", tmp_path / copy)
-    killed = launch(3, SCRIPT, "dying", cwd=tmp_path)
-    assert killed.returncode != 0
-    assert "BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES" in killed.stdout
-    assert (tmp_path / "run.h5").read_bytes() != (tmp_path / "copy.h5").read_bytes()
-    found = printed(launch(3, SCRIPT, "checkpoint,straight", "20", cwd=tmp_path))
-    assert found["checkpoint"]["same"]
-    assert found["checkpoint"]["steps"] == 20
-    assert found["checkpoint"]["theta"] == found["straight"]["theta"]
-    resumed = HEAT.solve(**SETTINGS, steps=30, checkpoint=tmp_path / "run.h5")
+def test_a_run_resumes_exactly(two) -> None:
+    found = two[0]["resumed"]
+    assert found["same"]
+    assert found["steps"] == 20
+    assert found["theta"] == found["whole"]
+
+
+def test_a_killed_rank_ends_all_and_any_number_goes_on(two, three) -> None:
+    """On two ranks of which one is killed, on three, and alone."""
+    _, folder, done = two
+    assert done.returncode != 0
+    assert "BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES" in done.stdout
+    found = three[0]["checkpoint"]
+    assert found["same"]
+    assert found["steps"] == 20
+    assert found["ranks"].startswith("3 (mpi), ")
+    resumed = HEAT.solve(**SETTINGS, steps=30, checkpoint=folder / "run.h5")
     alone = HEAT.solve(**SETTINGS, steps=30)
     assert resumed.steps == 30
     assert np.abs(theta(resumed) - theta(alone)).max() < 1e-8
 
 
-def test_an_error_of_one_rank_ends_all_with_its_message() -> None:
-    done = launch(2, SCRIPT, "fails")
+def test_an_error_of_one_rank_ends_all_with_its_message(three) -> None:
+    done = three[1]
     assert done.returncode != 0
     assert "rank 1: Traceback" in done.stderr
     assert "ValueError: this rank has had enough" in done.stderr
