@@ -1,12 +1,13 @@
 """Time to make the programs of a solve: cold, in a second process, at two depths.
 
     python -m benchmarks.compile_seconds [--problems burgers kovasznay] [--depths 3 12]
-        [--repeats 3] [--json PATH]
+        [--repeats 3] [--device cpu] [--json PATH]
 
 Every line is a process of its own on one core: the first one of a problem and a depth has an empty
 cache, the second one what the first has left, of which the fastest of `--repeats` is shown.
 Programs are what `Solution.compile_seconds` counts; the rest of the start is what else happens
-between the import and the first step: declaration, plan, residual graphs, points.
+between the import and the first step: declaration, plan, residual graphs, points, and the import of
+MindSpore where the device is "ascend:cpu".
 """
 
 from __future__ import annotations
@@ -27,12 +28,12 @@ import importlib, json, sys, time
 begin = time.perf_counter()
 import pinnsolve as ps
 imported = time.perf_counter() - begin
-name, width, depth = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+name, width, depth, device = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
 begin = time.perf_counter()
 problem = importlib.import_module("problems." + name).problem()
 inputs, outputs = len(problem.domain), len(problem.fields)
 network = ps.MLP(inputs, outputs, width=width, depth=depth)
-solution = problem.solve(steps=1, progress=False, threads=1, network=network)
+solution = problem.solve(steps=1, progress=False, threads=1, network=network, device=device)
 whole = time.perf_counter() - begin
 made = solution.compile_seconds
 rest = whole - made - solution.seconds
@@ -40,10 +41,10 @@ print(json.dumps({"import": imported, "programs": made, "rest": rest}))
 """
 
 
-def start(problem: str, width: int, depth: int, cache: str) -> dict[str, float]:
+def start(problem: str, width: int, depth: int, device: str, cache: str) -> dict[str, float]:
     """Seconds of each part of the start of one process."""
     environment = {**os.environ, "PINNSOLVE_CACHE": cache}
-    command = [sys.executable, "-c", START, problem, str(width), str(depth)]
+    command = [sys.executable, "-c", START, problem, str(width), str(depth), device]
     done = subprocess.run(
         command, capture_output=True, text=True, check=True, env=environment, cwd=ROOT
     )
@@ -56,6 +57,7 @@ def main() -> None:
     parser.add_argument("--depths", nargs="+", type=int, default=[3, 12])
     parser.add_argument("--width", type=int, default=20)
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--device", default="cpu")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     if hasattr(os, "sched_setaffinity"):  # processes that are started inherit it
@@ -65,7 +67,7 @@ def main() -> None:
         for depth in arguments.depths:
             with tempfile.TemporaryDirectory() as cache:
                 cold, *warm = (
-                    start(problem, arguments.width, depth, cache)
+                    start(problem, arguments.width, depth, arguments.device, cache)
                     for _ in range(1 + arguments.repeats)
                 )
             fastest = min(warm, key=lambda seconds: seconds["programs"])

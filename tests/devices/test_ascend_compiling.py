@@ -13,8 +13,11 @@ from sympy import pi, sin
 import pinnsolve as ps
 from pinnsolve.compiled import jit
 from pinnsolve.devices.ascend import AscendDevice
+from pinnsolve.devices.ascend.emit import Source
+from pinnsolve.devices.ascend.module import JitFunction, tensor
 from pinnsolve.devices.reference import ReferenceDevice
 from pinnsolve.diff import functions as ops
+from pinnsolve.errors import DeviceError
 from pinnsolve.nets import MLP
 from pinnsolve.pipeline import compile_problem
 from tests.devices.gallery import points_of, relative
@@ -109,8 +112,11 @@ def test_new_points_and_new_coefficients_compile_nothing() -> None:
     check(first, 50, seed=1)  # redrawn
     check(first, 60, seed=2)  # a few more
     assert first.executable.compile_seconds == seconds
-    check(burgers(0.37), 50, seed=3)
+    second = burgers(0.37)
+    check(second, 50, seed=3)
     assert compiled() == graphs
+    functions = [f for group in second.executable.functions.values() for f in group]
+    assert all(f.run.compile_seconds == f.before > 0 for f in functions)  # the time of the first
     check(first, 300, seed=4)  # many more
     assert compiled() == graphs + 3  # one for each kind of block
     assert first.executable.compile_seconds > seconds
@@ -130,3 +136,18 @@ def test_source_and_graphs_are_dumped(tmp_path) -> None:
     before = len(list((tmp_path / "dump").rglob("*.ir")))
     jit(lambda x: ops.tanh(x) * 5.0, device=DEVICE)(x)
     assert len(list((tmp_path / "dump").rglob("*.ir"))) == before
+
+
+def test_what_mindspore_cannot_compile_is_named(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("PINNSOLVE_CACHE", str(tmp_path))
+    name = f"program_{'0' * 32}"
+    head = "from mindspore.ops import operations as P\n\nf0 = P.MatMul()\n\n\n"
+    text = f"{head}def {name}(a0):\n    v0 = f0(a0, a0)\n    return (v0,)\n"
+    function = JitFunction(Source(text, "gradient", name, (), {}), "CPU")
+    with pytest.raises(
+        DeviceError, match=r"cannot compile gradient(?s:.*)MatMul(?s:.*)doctor"
+    ) as e:
+        function([tensor([[1.0, 2.0]], "float32")])
+    assert str(tmp_path) in str(e.value)  # where the source is
+    x = np.array([0.1, 0.2])
+    assert np.allclose(jit(lambda x: ops.tanh(x) * 7.0, device=DEVICE)(x), 7.0 * np.tanh(x))

@@ -43,7 +43,10 @@ def load() -> ModuleType:
     Raises:
         DeviceError: it is not installed, cannot be imported, or is of another version.
     """
-    set_unless_chosen(GLOG_v="3")  # errors only; it is read when the libraries are loaded
+    # Errors only; and what a failed compilation leaves behind, not in the folder of the user. Both
+    # are read when the libraries are loaded.
+    remains = Options.from_environment().cache / "mindspore"
+    set_unless_chosen(GLOG_v="3", MS_OM_PATH=str(remains))
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -20,6 +20,7 @@ from pinnsolve.cache import Files, digest
 from pinnsolve.devices.ascend import environment
 from pinnsolve.devices.ascend.compiling import first_call
 from pinnsolve.devices.ascend.emit import PREFIX, Source
+from pinnsolve.errors import DeviceError
 from pinnsolve.options import Options
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -38,7 +39,8 @@ class JitFunction:
         self.source, self.target, self.dump = source, target, dump
         self.compile_seconds = self.run_seconds = 0.0
         self.shapes: set[tuple[tuple[int, ...], ...]] = set()
-        self._function = environment.load().jit(getattr(register(source), source.name))
+        self._module = register(source)
+        self._function = environment.load().jit(getattr(self._module, source.name))
 
     def __call__(self, tensors: Sequence[Any]) -> list[Array]:
         """The outputs as arrays that belong to the caller."""
@@ -67,7 +69,15 @@ class JitFunction:
             folder = self.dump / name / digest(repr(shapes))[:8]
             folder.mkdir(parents=True, exist_ok=True)
             (self.dump / f"{name}.py").write_text(self.source.text)
-        return first_call(what, self.target, lambda: self._run(tensors), folder)
+        try:
+            return first_call(what, self.target, lambda: self._run(tensors), folder)
+        except (RuntimeError, TypeError, ValueError) as error:
+            raise DeviceError(
+                f"MindSpore cannot compile {self.source.label} for the {self.target} target: "
+                f"{str(error).strip().splitlines()[0]}\n  in: {self._module.__file__}\n"
+                "  fix: `python -m pinnsolve doctor` shows whether the installation is sound; "
+                "device='cpu' runs the same program"
+            ) from error
 
 
 def load(source: Source, target: str, dump: Path | None = None) -> JitFunction:
