@@ -13,6 +13,7 @@ from sympy import Eq, exp, pi, sin
 import pinnsolve as ps
 from pinnsolve import formats
 from pinnsolve.errors import FileError, GraphError, SolutionError
+from pinnsolve.solution import load
 from tests.formats.running import load_python, run
 from tests.waves import string
 
@@ -233,6 +234,15 @@ def test_parameters_that_are_fixed_are_no_arguments(tmp_path) -> None:
     module = load_python(fixed.export(tmp_path / "at.py"))
     assert list(module.ARGUMENTS) == ["x"]
     np.testing.assert_allclose(module.evaluate(0.4).z, solution.z(0.4, 1.5), rtol=1e-14)
+
+
+def test_a_solution_from_a_file_is_exported_as_it_was(tmp_path) -> None:
+    for case in (parametric, windows):
+        solution = case()[0]
+        loaded = load(solution.save(tmp_path / "solution.h5"))
+        for suffix in (".c", ".py"):
+            first = solution.export(tmp_path / f"z{suffix}").read_text()
+            assert loaded.export(tmp_path / f"z{suffix}").read_text() == first
 
 
 def test_after_windows_that_are_not_trained_there_is_nan(tmp_path) -> None:

@@ -40,8 +40,7 @@ def write(function: Pointwise, path: str | Path, precision: str = "float64") -> 
     check(path, precision)
     notes = {"made by": f"pinnsolve {_version()}", **function.notes}
     function = finished(replace(function, notes=notes))
-    for suffix, content in FORMATS[path.suffix](function, path.stem, precision).items():
-        _write_whole(path.with_suffix(suffix), content)
+    _write_whole(path, FORMATS[path.suffix](function, path.stem, precision))
     return path
 
 
@@ -96,16 +95,20 @@ def _version() -> str:
     return version()
 
 
-def _write_whole(path: Path, content: bytes) -> None:
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+def _write_whole(path: Path, files: Files) -> None:
+    """All files beside their names first, then renamed."""
+    parts = {path.with_name(f".{path.stem}.{os.getpid()}.part{end}"): end for end in files}
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        part.write_bytes(content)
-        os.replace(part, path)
+        for part, end in parts.items():
+            part.write_bytes(files[end])
+        for part, end in parts.items():
+            os.replace(part, path.with_suffix(end))
     except OSError as error:
         raise FileError(f"cannot write {path}: {error}") from error
     finally:
-        part.unlink(missing_ok=True)
+        for part in parts:
+            part.unlink(missing_ok=True)
 
 
 FORMATS: dict[str, Callable[[Pointwise, str, str], Files]] = {
