@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import io
 import re
+import sys
 import warnings
 from contextlib import redirect_stderr, suppress
 from dataclasses import dataclass
@@ -94,10 +95,15 @@ def check_version(version: str) -> None:
 def _absorb_first_failure(mindspore: Any) -> None:
     """The first Python object that an operation looks at fails, with a page of text, where numpy is
     newer than the one that an extension was built for; it fails once, and never again. This
-    operation has no meaning, so that nothing runs: the target can still be chosen."""
+    operation has no meaning, so that nothing runs: the target can still be chosen. It fails through
+    the hook for exceptions that nobody catches, which may be one that ends all processes."""
     one = mindspore.Tensor([1.0], mindspore.float32)
-    with redirect_stderr(io.StringIO()), suppress(SystemError, ImportError, TypeError):
-        _ = one + object()
+    hook, sys.excepthook = sys.excepthook, lambda *_: None
+    try:
+        with redirect_stderr(io.StringIO()), suppress(SystemError, ImportError, TypeError):
+            _ = one + object()
+    finally:
+        sys.excepthook = hook
 
 
 def probe() -> Probe:
