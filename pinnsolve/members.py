@@ -10,8 +10,9 @@ import json
 import os
 import pickle
 import re
+import signal
 import sys
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
@@ -85,10 +86,10 @@ def solve_members(
     else:
         jobs = {k: members[k] for k in waiting}
         threads = Options.from_environment().threads // max(1, min(processes, len(jobs)))
-        results = _at_once(jobs, processes, max(1, threads))
+        results = _at_once(jobs, processes, max(1, threads)) if jobs else ()
     for k, result in results:
         found[k] = result
-        if kept is not None and not isinstance(result, str):
+        if kept is not None and not isinstance(result, str) and not _interrupted(result):
             kept.write(k, result)
         if progress and communicator.rank == 0:
             sys.stderr.write(f"{len(found)}/{len(members)} {members[k].name}: {_line(result)}\n")
@@ -98,6 +99,11 @@ def solve_members(
     if all(isinstance(result, str) for result in ordered):
         raise PinnsolveError(f"no member was solved; {members[0].name}: {ordered[0]}")
     return [r if isinstance(r, str) else from_data(*r) for r in ordered]
+
+
+def _interrupted(result: Data | str) -> bool:
+    reason = result if isinstance(result, str) else from_data(*result).stop_reason
+    return reason.startswith(INTERRUPTED)
 
 
 def _line(result: Data | str) -> str:
@@ -119,47 +125,61 @@ def _solved(member: Member, threads: int) -> Data | str:
         return f"{type(error).__name__}: {error}"
 
 
+def _solved_there(member: Member, threads: int) -> Data | str:
+    """In a process of the pool. Ctrl-C reaches all of them, and would end one that waits for work,
+    and the pool with it."""
+    _heed(signal.default_int_handler)
+    try:
+        return _solved(member, threads)
+    finally:
+        _heed(signal.SIG_IGN)
+
+
+def _heed(handler: Any) -> None:
+    """What Ctrl-C does to this process."""
+    signal.signal(signal.SIGINT, handler)
+
+
 def _in_turn(jobs: Mapping[int, Member], threads: int) -> Iterator[tuple[int, Data | str]]:
     """On this rank, one after the other; those that wait when one is interrupted do not start."""
     stopped = False
     for k, member in jobs.items():
         result = WAITING if stopped else _solved(member, threads)
-        reason = result if isinstance(result, str) else from_data(*result).stop_reason
-        stopped = stopped or reason.startswith(INTERRUPTED)
+        stopped = stopped or _interrupted(result)
         yield k, result
 
 
 def _at_once(
     jobs: Mapping[int, Member], processes: int, threads: int
 ) -> Iterator[tuple[int, Data | str]]:
-    """In processes, as they come."""
+    """In processes, as they come. Ctrl-C stops the members that run, which give what they have, and
+    no other is begun."""
     for member in jobs.values():
         _check_sendable(member)
-    if not jobs:
-        return
-    with ProcessPoolExecutor(min(processes, len(jobs)), get_context("spawn")) as pool:
-        try:
-            futures = {pool.submit(_solved, member, threads): k for k, member in jobs.items()}
-        except RuntimeError as error:  # a process that is still being started starts others
-            raise PinnsolveError(GUARD) from error
-        while futures:
-            for future in _completed(futures, pool):
-                yield futures.pop(future), _result(future)
-
-
-def _completed(futures: Collection[Future[Any]], pool: ProcessPoolExecutor) -> list[Future[Any]]:
-    """Those that are done. Ctrl-C stops the members that run, which give what they have, and takes
-    back those that wait."""
-    try:
-        wait(futures, timeout=1.0, return_when=FIRST_COMPLETED)  # it does not see those taken back
-    except KeyboardInterrupt:
-        pool.shutdown(wait=False, cancel_futures=True)
-    return [future for future in futures if future.done()]
+    waiting, stopped = list(jobs), False
+    running: dict[Future[Any], int] = {}
+    with ProcessPoolExecutor(processes, get_context("spawn"), _heed, (signal.SIG_IGN,)) as pool:
+        while waiting or running:
+            if stopped:
+                yield from ((k, WAITING) for k in waiting)
+                waiting = []
+            try:
+                while waiting and len(running) < processes:
+                    k = waiting[0]
+                    running[pool.submit(_solved_there, jobs[k], threads)] = k
+                    del waiting[0]
+                wait(running, return_when=FIRST_COMPLETED)
+            except KeyboardInterrupt:
+                stopped = True
+            except RuntimeError as error:  # a process that is still being started starts others
+                raise PinnsolveError(GUARD) from error
+            for future in [future for future in running if future.done()]:
+                yield running.pop(future), _result(future)
 
 
 def _result(future: Future[Any]) -> Data | str:
     try:
-        return WAITING if future.cancelled() else future.result()
+        return future.result()
     except BrokenProcessPool as error:
         raise PinnsolveError(f"a process ended at once; {GUARD}") from error
 

@@ -10,6 +10,7 @@ from sympy import exp
 
 import pinnsolve as ps
 from pinnsolve.errors import FileError, PinnsolveError, SolutionError
+from tests.mpi import launch
 
 (t,) = ps.coordinates("t")
 u = ps.field("u", t)
@@ -120,6 +121,45 @@ def test_arguments_that_make_no_sense(values, options: dict, message: str) -> No
         ps.sweep(decay, values, **{**SETTINGS, **options})
 
 
+INTERRUPTED = """
+import os, signal, sys
+import pinnsolve as ps
+
+class CtrlC:
+    def __call__(self, record):
+        if record.step == 100:
+            os.killpg(0, signal.SIGINT)
+
+t = ps.coordinates("t")[0]
+u = ps.field("u", t)
+decay = ps.Problem(u.dt + u, u(0) - 1, domain={t: (0, 1)})
+settings = {"network": ps.MLP(1, 1, width=5, depth=1), "device": "reference"}
+if __name__ == "__main__":
+    found = ps.sweep(
+        decay, {"steps": [20, 10**9, 30]}, processes=1, folder=sys.argv[1], callback=CtrlC(),
+        optimizer=ps.Adam(steps=10**9), **settings,
+    )
+    for case in found.cases:
+        print(case.failure or case.solution.stop_reason)
+"""
+
+
+def test_ctrl_c_gives_what_there_is_and_keeps_what_is_done(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(INTERRUPTED)
+    done = subprocess.run(
+        [sys.executable, script, tmp_path / "kept"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        start_new_session=True,
+    )
+    lines = done.stdout.splitlines()
+    assert lines == ["20 steps done", "interrupted", "interrupted before the start"], done.stderr
+    assert [path.name for path in (tmp_path / "kept").glob("*.h5")] == ["steps=20.h5"]
+
+
 RANKS = """
 import sys
 import numpy as np
@@ -144,9 +184,7 @@ def test_ranks_share_the_cases(tmp_path: Path) -> None:
     """Each rank has all of them in the end, and they are those of one process."""
     script = tmp_path / "script.py"
     script.write_text(RANKS)
-    mpiexec = Path(sys.executable).parent / "mpiexec"
-    command = [mpiexec, "-n", "2", sys.executable, script, tmp_path / "kept"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    done = launch(2, script, tmp_path / "kept")
     assert done.returncode == 0, done.stderr
     expected = [
         float(decay(rate).solve(steps=5, seed=seed, **SETTINGS).u(0.5))

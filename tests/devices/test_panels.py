@@ -1,7 +1,5 @@
 """Matrices spread over processes."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +11,7 @@ from pinnsolve.optim import Cholesky, DistributedCholesky, LevenbergMarquardt
 from tests.devices.gallery import case
 from tests.devices.panels_ranks import check
 from tests.devices.ranks import on_ranks
+from tests.mpi import launch
 from tests.optim.small import small
 
 SCRIPT = Path(__file__).with_name("panels_ranks.py")
@@ -24,9 +23,7 @@ def test_a_factor_is_that_of_numpy(ranks: int) -> None:
 
 
 def test_it_is_so_under_mpiexec() -> None:
-    mpiexec = Path(sys.executable).parent / "mpiexec"
-    command = [mpiexec, "-n", "3", sys.executable, SCRIPT]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    done = launch(3, SCRIPT)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("agrees") == 3
 
