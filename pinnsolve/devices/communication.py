@@ -7,6 +7,7 @@ same methods in the same order, so a rank that cannot go on ends all of them (`a
 
 from __future__ import annotations
 
+import inspect
 import multiprocessing
 import os
 import platform
@@ -16,6 +17,7 @@ import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, NoReturn, TypeVar
 
@@ -250,11 +252,27 @@ def shared_threads(communicator: AbstractCommunicator) -> int:
 
 def end_all_on_error(communicator: AbstractCommunicator) -> None:
     """An exception that nobody catches ends all ranks from now on, with its message."""
+    if not isinstance(sys.excepthook, _EndOfAll):
+        sys.excepthook = _EndOfAll(communicator, sys.excepthook)
 
-    def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-        _end(communicator, error.with_traceback(trace))
 
-    sys.excepthook = hook
+@dataclass(frozen=True)
+class _EndOfAll:
+    """What Python calls for an exception that nobody has caught."""
+
+    communicator: AbstractCommunicator
+    before: Callable[..., Any]
+
+    def __call__(
+        self, kind: type[BaseException], error: BaseException, trace: TracebackType | None
+    ) -> None:
+        frame = inspect.currentframe()
+        if frame is not None and frame.f_back is not None:
+            # Somebody has called, so nothing ends: C code prints errors this way, too (MindSpore
+            # does, by way of numpy).
+            self.before(kind, error, trace)
+        else:
+            _end(self.communicator, error.with_traceback(trace))
 
 
 def _end(communicator: AbstractCommunicator, error: BaseException) -> NoReturn:

@@ -11,6 +11,7 @@ import pytest
 from pinnsolve.devices.communication import (
     AbstractCommunicator,
     Serial,
+    end_all_on_error,
     first_does,
     pick_communicator,
     threads_of_rank,
@@ -156,6 +157,19 @@ def test_an_error_of_one_rank_ends_all_with_its_message() -> None:
     assert rank.told.endswith("ValueError: no such thing\n")
     with pytest.raises(ValueError, match="alone"), together(Serial()):
         raise ValueError("alone")
+
+
+def test_an_error_that_somebody_only_prints_ends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    printed: list[BaseException] = []
+    monkeypatch.setattr(sys, "excepthook", lambda kind, error, trace: printed.append(error))
+    rank, error = Recorded(0, None), ValueError("harmless")
+    end_all_on_error(rank)
+    hook = sys.excepthook
+    end_all_on_error(rank)
+    assert sys.excepthook is hook
+    sys.excepthook(ValueError, error, None)
+    assert printed == [error]
+    assert rank.told == ""
 
 
 @pytest.mark.parametrize(
