@@ -1,0 +1,107 @@
+"""One process and several take the same steps, as far as the method lets any two runs do so."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from pinnsolve.devices.sharded import ShardedExecutable
+from tests.devices.ranks import on_ranks
+from tests.mpi import MPIEXEC, launch
+from tests.optim import fifty_steps
+from tests.optim.fifty_steps import (
+    ALIKE,
+    RUNS,
+    SENSITIVE,
+    STEADY,
+    Task,
+    compare_trained,
+    difference,
+    run,
+    task,
+    trained,
+)
+
+CASES = [
+    pytest.param(name, size, marks=[pytest.mark.slow] * (size == 2 or name in ALIKE))
+    for name in STEADY
+    for size in (2, 3)
+]
+ALL = (*STEADY, *RUNS)
+FEW = ("L-BFGS", "Levenberg-Marquardt", "Gauss-Newton, QR", "DSGNAR", "RAD", "attention")
+
+
+def alone(known: Task, optimizer, start):
+    return run(optimizer, known.executable.bind(known.points), known.fields, start)
+
+
+def together(known: Task, optimizer, size):
+    """Of each rank."""
+    blocks, inner = known.executable.blocks, known.executable
+
+    def on_rank(communicator):
+        objective = ShardedExecutable(blocks, inner, communicator).bind(known.points)
+        return run(optimizer, objective, known.fields, known.start)
+
+    return on_ranks(size, on_rank)
+
+
+@pytest.mark.parametrize(("name", "size"), CASES)
+def test_ranks_agree_after_fifty_steps(name, size):
+    where, optimizer = STEADY[name]
+    known = task(*where)
+    with known.executable.session():
+        expected, found = alone(known, optimizer, known.start), together(known, optimizer, size)
+    assert difference(expected, found[0]) <= 1e-10
+    for other in found[1:]:
+        assert other[0] == found[0][0]
+        assert np.array_equal(other[1], found[0][1])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [2, 3])
+@pytest.mark.parametrize("name", SENSITIVE)
+def test_ranks_differ_no_more_than_two_runs_of_one_process(name, size):
+    """Runs of one process from starts that differ in the last bit of about half of their numbers:
+    these grow apart by more than 1e-10, and ranks are among them."""
+    where, optimizer = SENSITIVE[name]
+    known, rng = task(*where), np.random.default_rng(1)
+    with known.executable.session():
+        expected = alone(known, optimizer, known.start)
+        grown = []
+        for _ in range(4):
+            turned = np.where(rng.random(known.start.size) < 0.5, np.inf, known.start)
+            grown.append(
+                difference(expected, alone(known, optimizer, np.nextafter(known.start, turned)))
+            )
+        found = together(known, optimizer, size)
+    assert max(grown) > 1e-10
+    assert difference(expected, found[0]) <= 30 * max(grown)
+    assert all(np.array_equal(other[1], found[0][1]) for other in found[1:])
+
+
+@pytest.mark.skipif(not MPIEXEC.exists(), reason="mpiexec is not installed")
+@pytest.mark.parametrize(
+    ("ranks", "names"),
+    [
+        (2, FEW),
+        *(pytest.param(1 + k % 3, ALL[k // 3 :: 4], marks=pytest.mark.slow) for k in range(12)),
+    ],
+)
+def test_processes_of_mpi_agree_with_one(ranks, names):
+    """Draws and weights, too, which look at the residuals of all."""
+    done = launch(ranks, fifty_steps.__file__, ";".join(names), PINNSOLVE_THREADS="1")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found.keys() == set(names)
+    for name, result in found.items():
+        if name in RUNS:
+            assert compare_trained(trained(name, "serial"), result) <= 1e-10, name
+            continue
+        where, optimizer = STEADY[name]
+        known = task(*where)
+        with known.executable.session():
+            expected = alone(known, optimizer, known.start)
+        assert difference(expected, (result["loss"], np.array(result["fields"]))) <= 1e-10, name
