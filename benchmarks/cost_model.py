@@ -51,7 +51,7 @@ PROBLEMS: Mapping[str, Callable[[], ps.Problem]] = {
     "Burgers": burgers.problem,
     "Kovasznay": kovasznay.problem,
 }
-ROUNDS = 3
+ROUNDS, LONG = 3, 2.0  # of short actions; seconds of one that is timed once
 DAMPING = 1e-3
 PROGRAMS = {
     "residuals": lambda o, theta, rows: o.residuals(theta),
@@ -83,9 +83,9 @@ def best(action: Callable[[], object], communicator: AbstractCommunicator) -> fl
     action()
     start = time.perf_counter()
     action()
-    count = int(communicator.broadcast(max(1, int(0.05 / (time.perf_counter() - start)))))
-    found = np.inf
-    for _ in range(ROUNDS):
+    first = communicator.broadcast(time.perf_counter() - start)
+    count, found = max(1, int(0.05 / first)), np.inf
+    for _ in range(ROUNDS if first < LONG else 1):
         communicator.gather(0)
         start = time.perf_counter()
         for _ in range(count):

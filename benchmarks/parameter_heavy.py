@@ -135,7 +135,7 @@ def worker(networks: list[str]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--networks", nargs="+", default=["3x20", "4x28", "3x40"])
+    parser.add_argument("--networks", nargs="+", default=["3x20", "4x28"])
     parser.add_argument("--ranks", nargs="+", type=int, default=[1, 2])
     parser.add_argument("--worker", action="store_true")
     options = parser.parse_args()

@@ -18,6 +18,7 @@ QUANTITIES = {
     "JJ'": lambda o, theta, v, w: o.dual_equations(theta).matrix,
     "R'R": lambda o, theta, v, w: o.triangle(theta).T @ o.triangle(theta),
     "diagonal": lambda o, theta, v, w: o.normal_diagonal(theta),
+    "panel": lambda o, theta, v, w: o.normal_panels(theta, [(1, 4)])[0],
     "J v": lambda o, theta, v, w: o.jvp(theta, v),
     "J'w": lambda o, theta, v, w: o.vjp(theta, w),
 }

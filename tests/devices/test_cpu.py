@@ -29,6 +29,7 @@ QUANTITIES = {
     "J'r": lambda o, theta, v, w: o.normal_equations(theta).vector,
     "r'r": lambda o, theta, v, w: np.array([o.normal_equations(theta).loss]),
     "diagonal": lambda o, theta, v, w: o.normal_diagonal(theta),
+    "panel": lambda o, theta, v, w: o.normal_panels(theta, [(1, 4)])[0],
     "J v": lambda o, theta, v, w: o.jvp(theta, v),
     "J'w": lambda o, theta, v, w: o.vjp(theta, w),
 }

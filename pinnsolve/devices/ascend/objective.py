@@ -7,7 +7,7 @@ scale 0, so redrawn points and points of nearly the same number compile nothing.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -137,6 +137,14 @@ class AscendObjective(AbstractObjective):
             vector += jacobian.T @ rows
             loss += float(rows @ rows)
         return NormalEquations(matrix, vector, loss)
+
+    def normal_panels(self, theta: Array, panels: Sequence[tuple[int, int]]) -> list[Array]:
+        found = [np.zeros((self.size - first, last - first)) for first, last in panels]
+        for *_, jacobian in self._jacobian_parts(theta):
+            rows = jacobian.reshape(-1, self.size)
+            for panel, (first, last) in zip(found, panels, strict=True):
+                panel += rows[:, first:].T @ rows[:, first:last]
+        return found
 
     def triangle(self, theta: Array) -> Array:
         triangle = np.zeros((0, self.size + 1))
