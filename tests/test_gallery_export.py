@@ -41,6 +41,7 @@ def asked(problem, system, evaluator):
     }
 
 
+@pytest.mark.filterwarnings("ignore::pinnsolve.errors.ProblemWarning")
 @pytest.mark.parametrize("name", list(names()))
 @pytest.mark.parametrize("suffix", [".c", ".py", ".onnx"])
 def test_a_problem_of_the_gallery(name: str, suffix: str, tmp_path) -> None:

@@ -12,7 +12,8 @@ from sympy import Eq, exp, pi, sin
 
 import pinnsolve as ps
 from pinnsolve import formats
-from pinnsolve.errors import FileError, GraphError, SolutionError
+from pinnsolve.devices.ascend import environment
+from pinnsolve.errors import DeviceError, FileError, GraphError, SolutionError
 from pinnsolve.solution import load
 from tests.formats.running import load_python, run
 from tests.waves import string
@@ -306,6 +307,13 @@ def test_missing_packages_are_named(example, tmp_path, monkeypatch) -> None:
         FileError, match=r"a file \.onnx needs .* pip install 'pinnsolve\[export\]'"
     ):
         example[0].export(tmp_path / "u.onnx")
+
+    def missing():
+        raise DeviceError("the device 'ascend' needs MindSpore, which is not installed")
+
+    monkeypatch.setattr(environment, "load", missing)
+    with pytest.raises(FileError, match=r"needs MindSpore: pip install 'pinnsolve\[ascend\]' "):
+        example[0].export(tmp_path / "u.mindir")
     assert not list(tmp_path.iterdir())
 
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from keyword import kwlist
 from pathlib import Path
 
-from pinnsolve.errors import FileError
+from pinnsolve.errors import DeviceError, FileError
 from pinnsolve.formats.pointwise import Pointwise, Value, finished, properties
 
 PRECISIONS = ("float64", "float32")
@@ -78,8 +78,16 @@ def _onnx(function: Pointwise, name: str, precision: str) -> Files:
 
 
 def _mindir(function: Pointwise, name: str, precision: str) -> Files:
+    from pinnsolve.devices.ascend.environment import load
     from pinnsolve.devices.ascend.mindir import Port, mindir
     from pinnsolve.formats.names import identifiers
+
+    try:
+        load()
+    except DeviceError as error:
+        raise FileError(
+            f"a file .mindir needs MindSpore: pip install 'pinnsolve[ascend]' ({error})"
+        ) from None
 
     names = identifiers((value.name for value in function.inputs), {"self", *kwlist})
     inputs = [
