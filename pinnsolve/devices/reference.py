@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -68,6 +67,7 @@ class ReferenceExecutable(AbstractExecutable):
     blocks: tuple[ResidualBlock, ...]
     layout: Layout
     threads: int = 1
+    programs: dict[str, list[Graph]] = field(default_factory=dict, compare=False)
 
     @property
     def compile_seconds(self) -> float:
@@ -77,13 +77,13 @@ class ReferenceExecutable(AbstractExecutable):
         check_points(self.blocks, points)
         return ReferenceObjective(self, tuple(points))
 
-    @cached_property
-    def programs(self) -> dict[str, list[Graph]]:
-        nodes = [p.node for p in self.layout.parameters]
-        return {
-            name: [rewrite(build(block.residuals, nodes)) for block in self.blocks]
-            for name, build in PROGRAMS.items()
-        }
+    def program(self, name: str) -> list[Graph]:
+        """The graphs of all blocks, built once a program."""
+        if name not in self.programs:
+            nodes = [p.node for p in self.layout.parameters]
+            built = [PROGRAMS[name](block.residuals, nodes) for block in self.blocks]
+            self.programs[name] = [rewrite(graph) for graph in built]
+        return self.programs[name]
 
 
 class ReferenceObjective(AbstractObjective):
@@ -99,7 +99,7 @@ class ReferenceObjective(AbstractObjective):
 
     def _run(self, program: str, theta: Array, block: int, more: dict | None = None) -> dict:
         theta = checked(theta, self.size, "theta")
-        graph = self.executable.programs[program][block]
+        graph = self.executable.program(program)[block]
         leaves = {**self.points[block].named(), **self.layout.views(theta), **(more or {})}
         return dict(zip(graph.outputs, evaluate(graph.outputs.values(), leaves), strict=True))
 
