@@ -15,6 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from pinnsolve.devices.communication import pick_communicator
 from pinnsolve.pde.problem import Problem
 from pinnsolve.solution import Solution
 
@@ -75,6 +76,8 @@ def run(
     name = Path(inspect.getfile(problem)).stem
     parser = _parser(name, inspect.getmodule(problem), settings.pop("seconds", None))
     options = parser.parse_args(arguments)
+    # Before anything can fail on one of several processes, so that it ends the others.
+    settings["communicator"] = pick_communicator(settings.get("communicator", "auto"))
     known = reference()
     solution = problem().solve(
         seed=options.seed, seconds=options.seconds, reference=known, **settings

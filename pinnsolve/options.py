@@ -19,6 +19,8 @@ LAUNCHERS = {
     "PMI_SIZE": "mpiexec",
     "SLURM_STEP_NUM_TASKS": "srun",
 }
+# What tells how many of them are on this machine: MPICH and Intel MPI, OpenMPI.
+NEIGHBOURS = ("MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE")
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,8 @@ class Options:
         cache: folder for generated code and reference solutions; made when first written to.
         threads: number of threads that the CPU device may use, at least 1.
         launcher: of several processes that work together.
-        threads_given: whether somebody has said how many threads, or they are all usable cores.
+        threads_given: whether somebody has said how many threads, or they are all usable cores, of
+            which each of several processes that are free to use all has its share.
     """
 
     cache: Path
@@ -113,7 +116,9 @@ def _cache(environment: Mapping[str, str]) -> Path:
 def _threads(environment: Mapping[str, str]) -> int:
     text = environment.get("PINNSOLVE_THREADS")
     if not text:
-        return usable_cores()
+        found = usable_cores()
+        pinned = found < (os.cpu_count() or 1)
+        return found if pinned else max(1, found // _neighbours(environment))
     if not text.strip().isdecimal() or int(text) < 1:
         raise PinnsolveError(
             f"PINNSOLVE_THREADS must be a whole number of at least 1, got {text!r}; "
@@ -129,3 +134,9 @@ def _launcher(environment: Mapping[str, str]) -> Launcher:
         if text.isdecimal() and int(text) > (0 if name == "msrun" else 1):
             return Launcher(name, int(text))
     return Launcher()
+
+
+def _neighbours(environment: Mapping[str, str]) -> int:
+    """The processes that were launched on this machine, with this one."""
+    texts = [environment.get(variable, "") for variable in NEIGHBOURS]
+    return max([1, *(int(text) for text in texts if text.isdecimal())])

@@ -105,6 +105,7 @@ def test_settings_of_a_problem_file_reach_solve(
 ) -> None:
     arguments = [*given, "--output", str(tmp_path)]
     run(problem, lambda: KNOWN, arguments=arguments, seconds=40.0, threads=1)
+    assert solved_with.pop("communicator").name == "serial"
     assert solved_with == {
         "seed": 0,
         "seconds": seconds,

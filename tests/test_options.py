@@ -37,3 +37,14 @@ def test_threads_must_be_a_positive_whole_number(text: str) -> None:
 def test_a_record_with_no_threads_is_refused() -> None:
     with pytest.raises(PinnsolveError, match="at least 1"):
         Options(Path(), 0)
+
+
+@pytest.mark.parametrize(("cores", "expected"), [(12, 4), (3, 3), (1, 1)])
+def test_processes_that_are_not_pinned_share_the_cores(
+    monkeypatch: pytest.MonkeyPatch, cores: int, expected: int
+) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 12)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: set(range(cores)))
+    assert Options.from_environment({"MPI_LOCALNRANKS": "3"}).threads == expected
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    assert Options.from_environment({"OMPI_COMM_WORLD_LOCAL_SIZE": "99"}).threads >= 1

@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sympy import Eq
 
 import pinnsolve as ps
-from tests.heat import HEAT
+from tests.devices.ranks import on_ranks
+from tests.heat import HEAT, t, u, x
 from tests.mpi import MPIEXEC, ROOT, launch
 
 SCRIPT = ROOT / "tests/solve_ranks.py"
@@ -150,3 +152,29 @@ def test_an_error_of_all_ranks_is_told_once() -> None:
     done = launch(2, SCRIPT, "refused")
     assert done.returncode != 0
     assert done.stderr.count("steps must be positive, not -1") == 1
+
+
+def test_a_correction_is_the_same_on_ranks() -> None:
+    rough = HEAT.solve(**SETTINGS, steps=8)
+    options = SETTINGS | {"correct": rough, "steps": 8}
+    alone = HEAT.solve(**options)
+    ranks = on_ranks(2, lambda c: HEAT.solve(**options, communicator=c))
+    assert np.abs(theta(ranks[1]) - theta(alone)).max() < 1e-10
+
+
+def test_numbers_to_be_found_are_the_same_on_ranks_with_their_errors() -> None:
+    nu = ps.unknown("nu", guess=0.3, bounds=(0.01, 1))
+    places = np.random.default_rng(0).uniform(0, 1, (2, 41))
+    values = np.exp(-0.1 * np.pi**2 * places[1]) * np.sin(np.pi * places[0])
+    values += 1e-3 * np.cos(1000 * places[0])  # noise
+    observed = ps.observations({u: values}, at={x: places[0], t: places[1]})
+    problem = ps.Problem(
+        Eq(u.dt, nu * u.dxx), u(0, t), u(1, t), observed, domain={x: (0, 1), t: (0, 1)}
+    )
+    alone = problem.solve(**SETTINGS, steps=12).parameters["nu"]
+    solution = on_ranks(3, lambda c: problem.solve(**SETTINGS, steps=12, communicator=c))[2]
+    found = solution.parameters["nu"]
+    assert found.value == pytest.approx(alone.value, rel=1e-9)
+    assert found.error == pytest.approx(alone.error, rel=1e-6)
+    assert solution.save("nowhere/never.h5") == Path("nowhere/never.h5")  # rank 2 writes nothing
+    assert not Path("nowhere").exists()
