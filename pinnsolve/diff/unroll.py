@@ -1,6 +1,6 @@
-"""Unroll: programs at points become their bodies, which is all that the loops of a device know.
+"""Unroll: programs become their bodies, which is all that the loops of a device know.
 
-A lowering: a scan at points is repeated as often as it runs. What is uniform stays as it is.
+A lowering: a scan is repeated as often as it runs.
 """
 
 from __future__ import annotations
@@ -11,15 +11,18 @@ from pinnsolve.diff.program import Call, pack
 from pinnsolve.diff.scan import Scan
 
 
-def unroll(graph: Graph) -> Graph:
-    """The same values without calls and scans at points."""
+def unroll(graph: Graph, uniform: bool = False) -> Graph:
+    """The same values without calls and scans at points; `uniform`: nor any others. Those inside of
+    them are left."""
     order = graph.nodes()
-    if not any(node.primitive == "program" and node.points for node in order):
+    inside = [n for n in order if n.primitive == "program" and (uniform or n.points)]
+    if not inside:
         return graph
+    opened = set(inside)
     new: dict[Node, Node] = {}
     for node in order:
         args = tuple(new[argument] for argument in node.args)
-        program = node.attributes[0] if node.primitive == "program" and node.points else None
+        program = node.attributes[0] if node in opened else None
         if isinstance(program, Call):
             new[node] = pack(program.body.inline(args))
         elif isinstance(program, Scan):
@@ -37,4 +40,4 @@ def _repeated(scan: Scan, args: tuple[Node, ...]) -> Node:
         found = scan.body.inline([*carry, *(ops.index(x, k) for x in entries), *constants])
         carry, rows[k] = found[: scan.carries], found[scan.carries :]
     stacked = [ops.stack_values(column) for column in zip(*rows, strict=True)]
-    return pack([*carry, *stacked], next(a for a in args if a.points))
+    return pack([*carry, *stacked], next((a for a in args if a.points), None))

@@ -7,6 +7,8 @@ alike have the same text, whatever their leaves are called: they are compiled on
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +21,7 @@ from pinnsolve.errors import DeviceError
 
 PREFIX = "program_"  # of names of functions and modules
 INLINE = 16  # entries of a constant that is part of the text
+NAME = re.compile(r"\b[acfv]\d+\b")
 HEAD = '''"""{title}"""
 import mindspore as ms
 from mindspore.ops import operations as P
@@ -51,12 +54,30 @@ def emit(
     writer = LineWriter(precision, half)
     for node in graph.nodes():
         writer.write(node)
-    body = [*writer.lines, f"    return ({', '.join(map(writer.value, graph.outputs.values()))},)"]
+    results = ", ".join(writer.value(node) for node in graph.outputs.values())
+    lines = read_by(f"return ({results},)", [*writer.heads, *writer.lines])
+    heads = [line for line in lines if line[0] in "fc"]
+    body = [f"    {line}" for line in lines[len(heads) :]]
     arguments = ", ".join(writer.value(node) for node in writer.arguments)
-    text = "\n".join([*writer.heads, "", "", f"def NAME({arguments}):", *body, ""])
+    text = "\n".join([*heads, "", "", f"def NAME({arguments}):", *body, ""])
     name = PREFIX + digest(text)
     text = HEAD.format(title=title) + text.replace("def NAME(", f"def {name}(")
     return Source(text, title.split()[0], name, tuple(writer.arguments), dict(graph.outputs))
+
+
+def read_by(last: str, lines: Sequence[str]) -> list[str]:
+    """The lines, assignments, that the last one needs, and that one.
+
+    >>> read_by("return (v1,)", ["v0 = f0(a0)", "v1 = f0(a1)"])
+    ['v1 = f0(a1)', 'return (v1,)']
+    """
+    kept, read = [last], set(NAME.findall(last))
+    for line in reversed(lines):
+        name, _, value = line.partition(" = ")
+        if name in read:
+            read.update(NAME.findall(value))
+            kept.append(line)
+    return kept[::-1]
 
 
 class LineWriter:
@@ -65,7 +86,7 @@ class LineWriter:
     def __init__(self, precision: str, half: str | None = None) -> None:
         self.precision, self.half = precision, half
         self.double = precision == "float64"
-        self.heads: list[str] = []
+        self.heads: list[str] = []  # operators and constants, made once
         self.lines: list[str] = []
         self.arguments: list[Node] = []
         self._names: dict[Node, str] = {}
@@ -89,15 +110,15 @@ class LineWriter:
     def value(self, node: Node) -> str:
         return self._names[node]
 
-    def call(self, operator: str, *arguments: str) -> str:
+    def call(self, operator: str, *arguments: str, then: str = "") -> str:
         if operator not in self._operators:
             self._operators[operator] = f"f{len(self._operators)}"
             self.heads.append(f"{self._operators[operator]} = P.{operator}")
         words = [f"ms.{self.precision}" if a == "DTYPE" else a for a in arguments]
-        line = f"{self._operators[operator]}({', '.join(words)})"
+        line = f"{self._operators[operator]}({', '.join(words)}){then}"
         if line not in self._lines:
             self._lines[line] = f"v{len(self._lines)}"
-            self.lines.append(f"    {self._lines[line]} = {line}")
+            self.lines.append(f"{self._lines[line]} = {line}")
         return self._lines[line]
 
     def product(self, operator: str, width: int, *factors: str) -> str:

@@ -2,16 +2,48 @@
 
 from __future__ import annotations
 
-from pinnsolve.diff.graph import Graph, Node
+from pinnsolve.diff.control import While
+from pinnsolve.diff.custom import Custom
+from pinnsolve.diff.graph import Graph, Node, topological
 from pinnsolve.diff.rewrite import rewrite
+from pinnsolve.diff.scan import Scan
 from pinnsolve.diff.unroll import unroll
 from pinnsolve.errors import DeviceError
 
+LONGEST = 20_000  # operations that a loop may become
+
 
 def final_graph(graph: Graph, rewrites: bool = True) -> Graph:
-    """Unrolled and rewritten."""
-    graph = unroll(graph)
+    """Without programs inside, and rewritten.
+
+    Raises DeviceError for a program that has no straight line: a numpy function of the user, a loop
+    of unknown length, a very long one.
+    """
+    while programs := [node for node in graph.nodes() if node.primitive == "program"]:
+        for node in programs:
+            _check(node.attributes[0])
+        graph = unroll(graph, uniform=True)
     return rewrite(graph) if rewrites else graph
+
+
+def _check(program: object) -> None:
+    match program:
+        case Custom(where=where):
+            why = "is a Python function of numpy arrays", "write it in pinnsolve.ops"
+        case While(where=where):
+            why = "runs as often as its values say", "write while_loop(..., max_steps=N)"
+        case Scan(body=body, length=length):
+            size = length * len(topological(body.outputs))
+            if size <= LONGEST:
+                return
+            where = f"a scan of {length} steps, {size} operations,"
+            why = f"is longer than the {LONGEST} that are written out", "take fewer steps"
+        case _:
+            return
+    raise DeviceError(
+        f"{where} {why[0]}, which the Ascend device cannot compile\n"
+        f"  fix: {why[1]}, or use device='cpu'"
+    )
 
 
 def checked_sums(graph: Graph) -> Graph:
@@ -19,7 +51,7 @@ def checked_sums(graph: Graph) -> Graph:
     which is not known where points come in parts."""
     summed: set[Node] = set()
     for node in graph.nodes():
-        below = [a for a in node.args if a in summed]
+        below = any(a in summed for a in node.args)
         if below and node.points:
             raise DeviceError(
                 f"{node.primitive} at points needs a sum over all points first, which the Ascend "

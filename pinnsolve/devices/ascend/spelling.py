@@ -3,51 +3,12 @@
 A value at points is an array ``(n, *dims)``, as everywhere; a stack of S blocks is
 ``(S, n, *dims)``, so that what has no blocks broadcasts to them. A row writes lines and returns the
 name of the value.
-
-Rows are exact to rounding in float64 and in float32 on MindSpore's CPU, where operators are not
-always: in float32 Tanh is off by 1e-4 between 4 and 8, and Exp by 4e-6; Log1p and Expm1 cancel near
-0; Softplus computes in float32; and a Python number beside an array is rounded to float32. So
-numbers are arrays of the precision of the run, and functions are built from what is exact.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
-from typing import Protocol
-
-import numpy as np
-
+from pinnsolve.devices.ascend.elementary import ELEMENTARY, Row, Writer, same
 from pinnsolve.diff.graph import Node
-
-LN2 = math.log(2)
-LONGEST = 8  # powers up to this one are products
-
-
-class Writer(Protocol):
-    """What rows write to."""
-
-    double: bool  # float64, not float32
-
-    def call(self, operator: str, *arguments: str) -> str:
-        """One line: an operator, as it is made, applied to arguments; the name of its result."""
-        ...
-
-    def product(self, operator: str, width: int, *factors: str) -> str:
-        """A product by or into a matrix, `width` its smaller side, in the precision of products."""
-        ...
-
-    def array(self, value: np.ndarray | float) -> str:
-        """A constant in the precision of the run."""
-        ...
-
-    def value(self, node: Node) -> str:
-        """The name of a value that is written already."""
-        ...
-
-
-Row = Callable[[Writer, Node], str]
-
 
 # --- arrays and their axes -------------------------------------------------------------------
 
@@ -77,129 +38,6 @@ def _all(start: tuple[int, ...]) -> tuple[int, ...]:
 def at_points(w: Writer, x: str, like: Node, rank: int) -> str:
     """A uniform value of `rank` axes, repeated for every point and block of `like`."""
     return w.call("Mul()", x, w.call("OnesLike()", first_entry(w, like, rank)))
-
-
-# --- elementary functions --------------------------------------------------------------------
-
-
-def _plain(operator: str) -> Row:
-    def row(w: Writer, node: Node) -> str:
-        return w.call(f"{operator}()", *map(w.value, node.args))
-
-    return row
-
-
-def _same(w: Writer, node: Node) -> str:
-    return w.value(node.args[0])
-
-
-def _tanh(w: Writer, node: Node) -> str:
-    """tanh(2 t) = 2 tanh(t) / (1 + tanh(t)^2): where Tanh is off its derivative is small."""
-    x = w.value(node.args[0])
-    if w.double:
-        return w.call("Tanh()", x)
-    t = w.call("Tanh()", w.call("Mul()", w.array(0.5), x))
-    below = w.call("Add()", w.array(1.0), w.call("Mul()", t, t))
-    return w.call("Div()", w.call("Add()", t, t), below)
-
-
-def _exp(w: Writer, x: str) -> str:
-    """2^(x / ln 2) in float32, where Pow is exact."""
-    if w.double:
-        return w.call("Exp()", x)
-    return w.call("Pow()", w.array(2.0), w.call("Mul()", w.array(1 / LN2), x))
-
-
-def _exponential(w: Writer, node: Node) -> str:
-    return _exp(w, w.value(node.args[0]))
-
-
-def _sigmoid(w: Writer, node: Node) -> str:
-    x = w.value(node.args[0])
-    if w.double:
-        return w.call("Sigmoid()", x)
-    one = w.array(1.0)
-    return w.call("Div()", one, w.call("Add()", one, _exp(w, w.call("Neg()", x))))
-
-
-def _expm1(w: Writer, node: Node) -> str:
-    """(y - 1) x / log y with y = exp x as it was rounded (Kahan; Higham 2002, 1.14.1)."""
-    x, one = w.value(node.args[0]), w.array(1.0)
-    y = _exp(w, x)
-    less = w.call("Sub()", y, one)
-    exact = w.call("Div()", w.call("Mul()", less, x), w.call("Log()", y))
-    near = w.call("Select()", w.call("Equal()", y, one), x, exact)
-    return w.call("Select()", w.call("Less()", w.call("Abs()", x), one), near, less)
-
-
-def _log1p_of(w: Writer, x: str) -> str:
-    """log(y) x / (y - 1) with y = 1 + x as it was rounded (Goldberg 1991, theorem 4)."""
-    one = w.array(1.0)
-    y = w.call("Add()", one, x)
-    log = w.call("Log()", y)
-    exact = w.call("Div()", w.call("Mul()", log, x), w.call("Sub()", y, one))
-    near = w.call("Select()", w.call("Equal()", y, one), x, exact)
-    return w.call("Select()", w.call("Less()", w.call("Abs()", x), w.array(0.5)), near, log)
-
-
-def _log1p(w: Writer, node: Node) -> str:
-    return _log1p_of(w, w.value(node.args[0]))
-
-
-def _softplus(w: Writer, node: Node) -> str:
-    """max(x, 0) + log(1 + exp(-|x|))."""
-    x = w.value(node.args[0])
-    rest = _log1p_of(w, _exp(w, w.call("Neg()", w.call("Abs()", x))))
-    return w.call("Add()", w.call("Maximum()", x, w.array(0.0)), rest)
-
-
-def _power(w: Writer, node: Node) -> str:
-    exponent, vanishing = node.attributes
-    x = w.value(node.args[0])
-    y = _power_of(w, x, abs(exponent))
-    if exponent < 0:
-        y = w.call("Div()", w.array(1.0), y)
-    if not vanishing:
-        return y
-    zero = w.array(0.0)
-    return w.call("Select()", w.call("Equal()", x, zero), zero, y)
-
-
-def _power_of(w: Writer, x: str, exponent: float) -> str:
-    if exponent == 0.5:
-        return w.call("Sqrt()", x)
-    if not float(exponent).is_integer() or not 1 <= exponent <= LONGEST:
-        return w.call("Pow()", x, w.array(exponent))
-    half, odd = divmod(int(exponent), 2)
-    if not half:
-        return x
-    root = _power_of(w, x, half)
-    y = w.call("Mul()", root, root)
-    return w.call("Mul()", x, y) if odd else y
-
-
-def _compare(operator: str) -> Row:
-    def row(w: Writer, node: Node) -> str:
-        mask = w.call(f"{operator}()", *map(w.value, node.args))
-        return w.call("Cast()", mask, "DTYPE")
-
-    return row
-
-
-def _where(w: Writer, node: Node) -> str:
-    condition, x, y = map(w.value, node.args)
-    return w.call("Select()", w.call("NotEqual()", condition, w.array(0.0)), x, y)
-
-
-def _scale(w: Writer, node: Node) -> str:
-    (number,) = node.attributes
-    x = w.value(node.args[0])
-    return w.call("Neg()", x) if number == -1 else w.call("Mul()", w.array(number), x)
-
-
-def _single(w: Writer, node: Node) -> str:
-    x = w.value(node.args[0])
-    return w.call("Cast()", w.call("Cast()", x, "ms.float32"), "DTYPE") if w.double else x
 
 
 # --- structure -------------------------------------------------------------------------------
@@ -338,50 +176,30 @@ def _at_each_point(w: Writer, x: Node, like: Node) -> str:
     return value
 
 
+def _orthonormal(w: Writer, node: Node) -> str:
+    return w.call("Qr(full_matrices=False)", w.value(node.args[0]), then="[0]")
+
+
 SPELLING: dict[str, Row] = {
-    "tanh": _tanh,
-    "sigmoid": _sigmoid,
-    "sin": _plain("Sin"),
-    "cos": _plain("Cos"),
-    "exp": _exponential,
-    "expm1": _expm1,
-    "log": _plain("Log"),
-    "log1p": _log1p,
-    "erf": _plain("Erf"),
-    "arctan": _plain("Atan"),
-    "softplus": _softplus,
-    "power": _power,
-    "absolute": _plain("Abs"),
-    "sign": _plain("Sign"),
-    "floor": _plain("Floor"),
-    "stop_gradient": _same,
+    **ELEMENTARY,
     "ones": _ones,
-    "less": _compare("Less"),
-    "less_equal": _compare("LessEqual"),
-    "equal": _compare("Equal"),
-    "add": _plain("Add"),
-    "scale": _scale,
-    "single": _single,
     "cut": _cut,
     "concatenate": _concatenate,
     "reshape": _reshape,
     "transpose": _transpose,
     "sum_axes": _sum_axes,
     "sum_points": _sum_first,
-    "spread": _same,
-    "collect": _same,
+    "spread": same,
+    "collect": same,
     "stack": _stack,
     "part": _part,
     "blocks": _blocks,
     "sum_blocks": _sum_first,
     "join_blocks": _join_blocks,
     "split_blocks": _split_blocks,
-    "multiply": _plain("Mul"),
     "dot": _dot,
     "contract": _contract,
     "outer": _outer,
-    "again": _same,
-    "where": _where,
+    "orthonormal": _orthonormal,
 }
 ARGUMENTS = ("input", "parameter", "coefficient", "direction")
-REFUSED = ("program", "orthonormal")  # see `emit.prepared`
