@@ -54,7 +54,9 @@ class AscendDevice(AbstractDevice):
 
     def __post_init__(self) -> None:
         if self.target not in TARGETS:
-            raise DeviceError(f"there is no target {self.target!r}; choose {' or '.join(TARGETS)}")
+            raise DeviceError(
+                f"there is no target {self.target!r}; choose {' or '.join(map(repr, TARGETS))}"
+            )
         check_precision(self.precision)
 
     @cached_property

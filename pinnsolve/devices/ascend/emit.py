@@ -54,8 +54,8 @@ def emit(
     writer = LineWriter(precision, half)
     for node in graph.nodes():
         writer.write(node)
-    results = ", ".join(writer.value(node) for node in graph.outputs.values())
-    lines = read_by(f"return ({results},)", [*writer.heads, *writer.lines])
+    results = " ".join(f"{writer.value(node)}," for node in graph.outputs.values())
+    lines = read_by(f"return ({results})", [*writer.heads, *writer.lines])
     heads = [line for line in lines if line[0] in "fc"]
     body = [f"    {line}" for line in lines[len(heads) :]]
     arguments = ", ".join(writer.value(node) for node in writer.arguments)
