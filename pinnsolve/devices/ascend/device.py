@@ -104,6 +104,10 @@ class AscendExecutable(AbstractExecutable):
     def threads(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
         return Options.from_environment().threads
 
+    def prepare(self, program: str) -> None:
+        """As far as the source: MindSpore compiles for the number of points, at the first call."""
+        self.program(program)
+
     def bind(self, points: Sequence[BlockPoints]) -> AscendObjective:
         check_points(self.blocks, points)
         return AscendObjective(self, tuple(points))
