@@ -13,7 +13,7 @@ from sympy import Eq, exp, pi, sin
 import pinnsolve as ps
 from pinnsolve import formats
 from pinnsolve.devices.ascend import environment
-from pinnsolve.errors import DeviceError, FileError, GraphError, SolutionError
+from pinnsolve.errors import DeviceError, FileError, SolutionError
 from pinnsolve.solution import load
 from tests.formats.running import load_python, run
 from tests.waves import string
@@ -332,8 +332,11 @@ def test_a_file_is_written_whole_or_not_at_all(example, tmp_path, monkeypatch) -
 
 
 def test_names_that_python_has_for_itself(example, tmp_path) -> None:
-    with pytest.raises(GraphError, match="'lambda' cannot be the name of an argument or result"):
-        example[0].export(tmp_path / "u.py", **{"lambda": u})
+    path = example[0].export(tmp_path / "u.py", **{"lambda": u, "np": u.dx, "_last": u.dt})
+    module = load_python(path)
+    assert list(module.RESULTS) == ["lambda_", "np", "last"]
+    assert module.RESULTS["lambda_"][1] == "u"
+    assert module.evaluate(0.5, 0.5).lambda_ == pytest.approx(example[0].u(0.5, 0.5), rel=1e-14)
 
 
 def test_the_module_needs_numpy_alone(example, tmp_path) -> None:

@@ -89,7 +89,7 @@ def _mindir(function: Pointwise, name: str, precision: str) -> Files:
             f"a file .mindir needs MindSpore: pip install 'pinnsolve[ascend]' ({error})"
         ) from None
 
-    names = identifiers((value.name for value in function.inputs), {"self", *kwlist})
+    names = identifiers((value.name for value in function.inputs), {"self", "as_rows", *kwlist})
     inputs = [
         Port(n, value.node, value.dims) for n, value in zip(names, function.inputs, strict=True)
     ]

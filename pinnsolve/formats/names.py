@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import keyword
 import unicodedata
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 from pinnsolve.formats.pointwise import Pointwise
 
@@ -45,9 +45,20 @@ def _ascii(letter: str) -> str:
     return spelled.lower() if spelled.isalnum() and "CAPITAL" not in words else spelled.title()
 
 
-def is_python_name(name: str) -> bool:
-    """Whether Python takes it as the name of an argument."""
-    return name.isidentifier() and not keyword.iskeyword(name)
+def python_names(names: Sequence[str]) -> list[str]:
+    """The names themselves where Python takes them as arguments and fields, else identifiers.
+
+    >>> python_names(["u", "θ", "lambda", "du/dx", "_v"])
+    ['u', 'θ', 'lambda_', 'du_dx', 'v']
+    """
+    plain = [name for name in names if _is_python_name(name)]
+    others = [name.lstrip("_") for name in names if name not in plain]
+    made = iter(identifiers(others, {*plain, *keyword.kwlist}))
+    return [name if name in plain else next(made).lstrip("_") for name in names]
+
+
+def _is_python_name(name: str) -> bool:
+    return name.isidentifier() and not keyword.iskeyword(name) and not name.startswith("_")
 
 
 def comment(function: Pointwise, how: Iterable[str]) -> list[str]:

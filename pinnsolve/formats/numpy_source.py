@@ -7,6 +7,7 @@ parts, so that memory does not grow with their number.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from math import isfinite, isnan
 from typing import Any
 
@@ -15,8 +16,7 @@ import numpy as np
 from pinnsolve.devices.cpu.elementary.error_function import ERF, ERFC
 from pinnsolve.diff.graph import Node
 from pinnsolve.diff.leaves import entry_of
-from pinnsolve.errors import GraphError
-from pinnsolve.formats.names import comment, is_python_name
+from pinnsolve.formats.names import comment, python_names
 from pinnsolve.formats.pointwise import Pointwise, Value
 
 WIDTH = 98
@@ -58,16 +58,8 @@ def numpy_source(function: Pointwise, precision: str) -> str:
     Args:
         function: finished.
         precision: "float64" or "float32".
-
-    Raises:
-        GraphError: the name of an argument or of a result is none in Python.
     """
-    names = [value.name for value in (*function.inputs, *function.outputs)]
-    bad = [name for name in names if not is_python_name(name) or name.startswith("_")]
-    if bad:
-        raise GraphError(
-            f"{bad[0]!r} cannot be the name of an argument or result in Python; choose another name"
-        )
+    function = _renamed(function)
     weights: dict[str, Node] = {}
     body = list(_statements(function, weights))
     given = ", ".join(value.name for value in function.inputs)
@@ -93,6 +85,18 @@ def numpy_source(function: Pointwise, precision: str) -> str:
     return "\n".join([*lines, ""])
 
 
+def _renamed(function: Pointwise) -> Pointwise:
+    """With names that Python takes."""
+    values = (*function.inputs, *function.outputs)
+    names = python_names([value.name for value in values])
+    made = [
+        v if v.name == name else replace(v, name=name, text=v.text or v.name)
+        for v, name in zip(values, names, strict=True)
+    ]
+    count = len(function.inputs)
+    return replace(function, inputs=tuple(made[:count]), outputs=tuple(made[count:]))
+
+
 def _table(name: str, values: tuple[Value, ...]) -> Iterator[str]:
     yield f"{name} = {{"
     for v in values:
@@ -101,12 +105,12 @@ def _table(name: str, values: tuple[Value, ...]) -> Iterator[str]:
 
 
 def _entry(function: Pointwise, given: str) -> Iterator[str]:
-    shapes = [value.dims for value in function.inputs]
-    comma = "," * (len(shapes) == 1)
     yield f"def {ENTRY}({given}):"
     yield f'    """{", ".join(v.name for v in function.outputs)} at the given places."""'
-    yield f"    given = [np.asarray(value, TYPE) for value in ({given}{comma})]"
-    if any(shapes):
+    yield f"    return _evaluate([{given}])"
+    yield from ("", "", "def _evaluate(given):")
+    yield "    given = [np.asarray(value, TYPE) for value in given]"
+    if any(value.dims for value in function.inputs):
         yield "    shape = given[0].shape[: given[0].ndim - len(next(iter(ARGUMENTS.values()))[0])]"
         yield "    sizes = [np.prod(dims, dtype=int) for dims, *_ in ARGUMENTS.values()]"
         yield "    columns = [v.reshape(-1, s) for v, s in zip(given, sizes)]"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
 from pinnsolve.diff import functions as ops
@@ -31,11 +31,13 @@ def pointwise(
         GraphError: it maps over points itself.
     """
     title = getattr(function, "__name__", type(function).__name__)
-    given = zip(_argument_names(function, len(arguments)), arguments, strict=True)
+    names = _argument_names(function, len(arguments))
+    given = dict(zip(names, arguments, strict=True))
+    known = _distinct(_walk(given, ""), ())
+    nodes = [node for tree in arguments for node in leaves(tree)]
     inputs = [
         Value(name, ops.input_points(name, node.shape.size), node.dims)
-        for prefix, tree in given
-        for name, node in zip(_names(tree, prefix), leaves(tree), strict=True)
+        for name, node in zip(known, nodes, strict=True)
     ]
     if not inputs:
         raise GraphError(f"{title} has no arguments, so it is no function of a point")
@@ -46,8 +48,7 @@ def pointwise(
             f"{title} is exported as a function of one point, which it is not: {error}; export "
             "what it does at one point, with one point as the example"
         ) from None
-    taken = {value.name for value in inputs}
-    names = [name + "_" * (name in taken) for name in _names(results, "")]
+    names = _distinct(_walk(results, ""), known)
     found = (Value(name, node, node.dims) for name, node in zip(names, outputs, strict=True))
     return Pointwise(f"{title}, at every point", tuple(inputs), tuple(found))
 
@@ -63,12 +64,18 @@ def _argument_names(function: Callable[..., Any], count: int) -> list[str]:
     return known[:count] + [f"argument{k}" for k in range(len(known), count)]
 
 
-def _names(tree: Any, prefix: str) -> list[str]:
-    """A name for each value: the keys on the way to it."""
-    return [name or RESULT for name in _walk(tree, prefix)]
+def _distinct(names: Iterable[str], taken: Collection[str]) -> list[str]:
+    found: list[str] = []
+    for name in names:
+        name = name or RESULT
+        while name in found or name in taken:
+            name += "_"
+        found.append(name)
+    return found
 
 
 def _walk(tree: Any, prefix: str) -> Iterator[str]:
+    """For each value the keys on the way to it."""
     if isinstance(tree, Node):
         yield prefix
         return

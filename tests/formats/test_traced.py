@@ -61,6 +61,18 @@ def test_no_points_and_many(suffix, tmp_path) -> None:
         np.testing.assert_allclose(value, NET(places) if count else np.zeros((0, 2)), atol=1e-15)
 
 
+def test_names_are_all_different(tmp_path) -> None:
+    def doubled(x, pair):
+        return {"x": 2 * x, "x_": pair["a_b"], "y": {"z": pair["a"]["b"]}, "y_z": x}
+
+    pair = {"a_b": 1.0, "a": {"b": 1.0}}
+    module = load_python(ps.export(doubled, tmp_path / "doubled.py", 1.0, pair))
+    assert list(module.ARGUMENTS) == ["x", "pair_a_b", "pair_a_b_"]
+    assert list(module.RESULTS) == ["x_", "x__", "y_z", "y_z_"]
+    values = module.evaluate([1.0], [2.0], [3.0])
+    assert [float(v[0]) for v in values] == [2.0, 2.0, 3.0, 1.0]
+
+
 def test_parameters_are_the_present_ones(tmp_path) -> None:
     net = ps.MLP(1, 1, 3, 1).initialize(seed=0)
     first = load_python(ps.export(net, tmp_path / "net.py", np.zeros(1)))
