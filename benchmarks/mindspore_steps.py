@@ -88,20 +88,21 @@ def measure(scheme: str, order: int, warmup: int, repeats: int) -> Row:
     make, layout, x = order_case(order) if order else burgers_case()
     theta = layout.initialize(np.random.default_rng(0))
     pick_device("ascend:cpu", "float32", None)  # MindSpore is loaded and set up
-    begin = time.perf_counter()
+    begin, begun = time.perf_counter(), time.process_time()
     if scheme == OURS:
         call = ours(make, theta, x)
     else:
         call = peer(scheme, order, layout, theta, x)
     loss, gradient = call()
-    first = time.perf_counter() - begin
+    first, spent = time.perf_counter() - begin, time.process_time() - begun
     for _ in range(warmup):
         call()
     times = np.array([_step(call) for _ in range(repeats)])
     wall, cpu = (1e3 * np.median(times, axis=0)).tolist()
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
     length = float(np.linalg.norm(gradient))
-    return {"loss": loss, "length": length, "first": first, "cpu": cpu, "wall": wall, "mb": memory}
+    steps = {"cpu": cpu, "wall": wall, "mb": memory}
+    return {"loss": loss, "length": length, "first": first, "spent": spent, **steps}
 
 
 def _step(call: Call) -> tuple[float, float]:
@@ -151,14 +152,17 @@ def case(order: int, schemes: Sequence[str], options: argparse.Namespace) -> dic
 
 def shown(title: str, rows: Mapping[str, Row]) -> None:
     """A table of one case."""
-    keys = {"first": ".2f", "cpu": ".1f", "wall": ".1f", "mb": ".0f"}
+    keys = {"first": ".2f", "spent": ".2f", "cpu": ".1f", "wall": ".1f", "mb": ".0f"}
     cells = [
         [name if "skipped" not in row else f"{name}: {row['skipped']}"]
         + [text(row.get(key), form) for key, form in keys.items()]
         for name, row in rows.items()
     ]
     print(f"\n{title}\n")
-    print(table(["", "first call, s", "CPU, ms", "wall, ms", "peak MB"], cells), flush=True)
+    print(
+        table(["", "first call, s", "its CPU, s", "step, CPU ms", "wall, ms", "peak MB"], cells),
+        flush=True,
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
