@@ -188,12 +188,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
         [str(entry["order"])]
         + [
             text(entry["rows"][s].get(key), ".1f")
-            for key in ("first", "cpu")
+            for key in ("first", "spent", "cpu")
             for s in (OURS, NESTED)
         ]
         for entry in cases[1:]
     ]
-    header = ["k", "ours, first call, s", "nested", "ours, CPU ms", "nested"]
+    header = ["k", "ours, first call, s", "nested", "ours, its CPU s", "nested"]
+    header += ["ours, step, CPU ms", "nested"]
     print(f"\n{table(header, orders)}")
     save(options.json, cases)
 
