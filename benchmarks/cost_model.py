@@ -53,6 +53,7 @@ PROBLEMS: Mapping[str, Callable[[], ps.Problem]] = {
 }
 ROUNDS, LONG = 3, 2.0  # of short actions; seconds of one that is timed once
 DAMPING = 1e-3
+PRIOR = 0.5  # weight of what is taken for the rest, beside 1 of each measurement
 PROGRAMS = {
     "residuals": lambda o, theta, rows: o.residuals(theta),
     "gradient": lambda o, theta, rows: o.loss_gradient(theta),
@@ -176,7 +177,8 @@ def models(machine: Machine, found: Mapping[str, Any]) -> list[CostModel]:
 
 def fitted(found: Mapping[str, Any], known: list[CostModel]) -> tuple[float, float, float]:
     """Operations a second in products and in the rest, and seconds of a dispatch: those with the
-    least relative errors."""
+    least relative errors. The rest is a small part, and drawn a little towards what it is taken
+    for."""
     rows, right = [], []
     for model, case in zip(known, found["cases"], strict=True):
         for measured in case["programs"].values():
@@ -186,6 +188,9 @@ def fitted(found: Mapping[str, Any], known: list[CostModel]) -> tuple[float, flo
                 elements = sum(n * w.elements for n, w in work)
                 rows.append(np.array([products, elements, 1.0]) / seconds)
                 right.append(1.0)
+    taken = Machine(**found["machine"]).elements
+    rows.append(np.array([0.0, PRIOR * taken, 0.0]))
+    right.append(PRIOR)
     scale = np.abs(rows).max(axis=0)
     x = nnls(np.array(rows) / scale, np.array(right))[0] / scale
     return 1.0 / max(x[0], 1e-30), 1.0 / max(x[1], 1e-30), float(x[2])
@@ -227,6 +232,7 @@ def main() -> None:
             name, depth, width, _, _ = CASES[k]
             for kind in found[1]["cases"][k]["steps"]:
                 one, two = (found[r]["cases"][k]["steps"][kind] for r in (1, 2))
+                # Without the python of a training loop, which is not timed either.
                 first, second = (model.kinds[kind](r, 1.0).total for r in (1, 2))
                 points = f"{sum(model.counts[j][0] for j in range(len(model.counts))):,}"
                 rows.append([

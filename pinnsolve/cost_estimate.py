@@ -41,7 +41,7 @@ class CostEstimate:
         known = self.model.kinds
         if kind not in known:
             raise PinnsolveError(f"there is no optimizer {kind!r}; choose {', '.join(known)}")
-        return known[kind](ranks, growth).total
+        return self.model.step(kind, ranks, growth).total
 
     def __str__(self) -> str:
         model, machine = self.model, self.model.machine

@@ -100,7 +100,7 @@ class CostModel:
 
     @property
     def kinds(self) -> dict[str, Callable[[int, float], Parts]]:
-        """What a step is made of, by optimizer, from ranks and growth of the points."""
+        """What the evaluations of a step are made of, by optimizer."""
         return {
             "Adam": self.gradient,
             "L-BFGS": self.quasi_newton,
@@ -109,6 +109,10 @@ class CostModel:
             "Gauss-Newton, DistributedCholesky": self.distributed,
             "Levenberg-Marquardt": self.levenberg_marquardt,
         }
+
+    def step(self, kind: str, ranks: int, growth: float = 1.0) -> Parts:
+        """A step of one of `kinds` on so many ranks, with `growth` times the points."""
+        return self.kinds[kind](ranks, growth) + Parts(dispatch=self.machine.step)
 
     # --- pieces ------------------------------------------------------------------------------
 
@@ -238,8 +242,8 @@ class CostModel:
     def efficiency(self, kind: str, ranks: int, weak: bool) -> float:
         """Time on one process over the time on so many, times their number for a strong one: the
         same points, or as many for each process."""
-        step = self.kinds[kind]
-        alone, together = step(1, 1.0).total, step(ranks, float(ranks) if weak else 1.0).total
+        alone = self.step(kind, 1).total
+        together = self.step(kind, ranks, float(ranks) if weak else 1.0).total
         return alone / (together * (1 if weak else ranks))
 
     def limit(self, kind: str, ranks: int, weak: bool) -> tuple[int, str] | None:
@@ -248,8 +252,8 @@ class CostModel:
         for power in range(1, int(math.log2(ranks)) + 1):
             count = 2**power
             if self.efficiency(kind, count, weak) < LEAST:
-                parts = self.kinds[kind](count, float(count) if weak else 1.0)
-                useful = self.kinds[kind](1, 1.0).points / (1 if weak else count)
+                parts = self.step(kind, count, float(count) if weak else 1.0)
+                useful = self.step(kind, 1).points / (1 if weak else count)
                 idle = parts.points - useful
                 if idle > max(parts.sums, parts.algebra, parts.dispatch):
                     return count, "too few points for each"

@@ -7,16 +7,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.linalg import cho_factor
 from threadpoolctl import threadpool_limits
 
 from pinnsolve.devices.communication import AbstractCommunicator
 
-# Rates of kernels over those of numpy beside, which `python -m benchmarks.cost_model` fits.
-PRODUCTS, ELEMENTS = 1.0, 0.25
-TURN = 0.02  # seconds that a measurement lasts at least
+# Rates of kernels over that of a product of the size of a layer, which `python -m
+# benchmarks.cost_model` fits: 1.0 and 0.4 on a core of 2017, 0.7 and 0.7 on one of 2023.
+PRODUCTS, ELEMENTS = 0.8, 0.5
+TURN, LONG = 0.001, 0.12  # seconds of a round, and of all rounds of a measurement
 COLUMNS, TILE = 64, 512  # of a layer, and rows that it works on at once
-SQUARE = 1000  # parameters of the matrix that Cholesky is timed with
+PARAMETERS, ROWS = 800, 400  # of the Jacobian whose product with itself is timed
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,7 @@ class Machine:
         updates: operations a second in J'J and in its Cholesky factor.
         streaming: bytes a second from memory.
         dispatch: seconds that an evaluation takes however few points there are.
+        step: seconds that python takes between the evaluations of a step.
         latency: seconds of a message between two processes.
         bandwidth: bytes a second of a long one.
         name: for the report.
@@ -44,7 +45,8 @@ class Machine:
     elements: float = 7e9
     updates: float = 1.6e10
     streaming: float = 1e10
-    dispatch: float = 1e-4
+    dispatch: float = 3e-5
+    step: float = 3e-4
     latency: float = 5e-6
     bandwidth: float = 5e9
     name: str = "assumed"
@@ -60,18 +62,17 @@ class Machine:
         rng = np.random.default_rng(0)
         rows, weights = rng.normal(size=(TILE, COLUMNS)), rng.normal(size=(COLUMNS, COLUMNS))
         out, long = np.empty_like(rows), rng.normal(size=4_000_000)
-        square = np.eye(SQUARE) + 1e-3 * rng.normal(size=(SQUARE, SQUARE))
-        square = square @ square.T
+        jacobian = rng.normal(size=(PARAMETERS, ROWS))
         with threadpool_limits(1, user_api="blas"):
             product = fastest(lambda: np.matmul(rows, weights, out=out))
-            addition = fastest(lambda: np.multiply(rows, rows, out=out))
-            factor = fastest(lambda: cho_factor(square, lower=True, check_finite=False))
+            update = fastest(lambda: jacobian @ jacobian.T)  # by symmetric rank update
             sweep = fastest(lambda: long.dot(long))
+        rate = 2.0 * TILE * COLUMNS**2 / product
         found = cls(
-            products=PRODUCTS * 2.0 * TILE * COLUMNS**2 / product,
-            elements=ELEMENTS * 8.0 * TILE * COLUMNS / addition,
-            updates=SQUARE**3 / 3.0 / factor,
-            streaming=2.0 * 8.0 * long.size / sweep / 2.0,
+            products=PRODUCTS * rate,
+            elements=ELEMENTS * rate,
+            updates=PARAMETERS**2 * ROWS / update,
+            streaming=8.0 * long.size / sweep,
             name="one core measured here, network assumed",
         )
         if communicator is None or communicator.size == 1:
@@ -91,19 +92,19 @@ def measured_network(communicator: AbstractCommunicator) -> tuple[float, float]:
     return short / rounds, 2.0 * share * many.nbytes / max(long - short, 1e-9)
 
 
-def fastest(action: Callable[[], object], rounds: int = 5) -> float:
-    """Seconds of one call, the best of some rounds."""
+def fastest(action: Callable[[], object]) -> float:
+    """Seconds of one call, of the best of many short rounds: some of them meet nobody else even on
+    a busy machine."""
     action()
     start = time.perf_counter()
     action()
     count = max(1, int(TURN / max(time.perf_counter() - start, 1e-7)))
-    best = np.inf
-    for _ in range(rounds):
-        start = time.perf_counter()
+    best, end = np.inf, time.perf_counter() + LONG
+    while (begun := time.perf_counter()) < end or best == np.inf:
         for _ in range(count):
             action()
-        best = min(best, (time.perf_counter() - start) / count)
-    return best
+        best = min(best, (time.perf_counter() - begun) / count)
+    return float(best)
 
 
 def fastest_together(

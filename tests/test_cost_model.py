@@ -13,7 +13,7 @@ from problems import burgers
 from tests.devices.ranks import on_ranks
 
 EXACT = Machine(
-    products=1e9, elements=1e9, updates=2e9, streaming=1e30, dispatch=0.0, latency=0.0,
+    products=1e9, elements=1e9, updates=2e9, streaming=1e30, dispatch=0.0, step=0.0, latency=0.0,
     bandwidth=1e30, name="a machine without a network"
 )  # fmt: skip
 PROGRAMS = ("residuals", "gradient", "transposed", "tangent", "jacobian")
