@@ -44,6 +44,28 @@ def told(solution: ps.Solution) -> dict[str, Any]:
     }
 
 
+def numbers(rank: int, count: int) -> np.ndarray:
+    return np.random.default_rng(rank).normal(size=(count + rank, 3)) * 10.0**rank
+
+
+def exchange() -> dict[str, Any]:
+    """Arrays of several sizes, the large ones of which MPI sends without pickling them."""
+    everyone, right = range(ranks.size), []
+    for count in (0, 2, 9999, 9999 * (ranks.rank % 2)):  # the last: large on some ranks only
+        gathered = ranks.gather(np.asfortranarray(numbers(ranks.rank, count)))
+        counts = ranks.gather(count)
+        expected = [numbers(k, counts[k]) for k in everyone]
+        right += [np.array_equal(a, b) for a, b in zip(gathered, expected, strict=True)]
+    total = ranks.allreduce_sum(numbers(ranks.rank, 5)[:5].T)
+    right += [np.allclose(total, sum(numbers(k, 5)[:5] for k in everyone).T, rtol=1e-15)]
+    right += [len({digest(one) for one in ranks.gather(total)}) == 1, total.shape == (3, 5)]
+    right += [
+        ranks.broadcast({"of": ranks.rank}) == {"of": 0},
+        ranks.gather(ranks.rank) == [*everyone],
+    ]
+    return {"right": ranks.gather(all(right))}
+
+
 def command_line() -> dict[str, Any]:
     """As a problem file does it: on the CPU device, with nothing in the cache."""
     compiled, compile_module = [], jit._compile

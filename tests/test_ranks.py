@@ -38,7 +38,8 @@ def printed(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
 def two(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Path, Any]:
     """Most parts, on two ranks; in the end one is killed."""
     folder = tmp_path_factory.mktemp("two")
-    names = "command_line,interrupted,called_back,clocks,rounding,windows,unreadable,checkpoint"
+    names = "exchange,command_line,interrupted,called_back,clocks,rounding,windows"
+    names += ",unreadable,checkpoint"
     variables = {"PINNSOLVE_CACHE": str(folder / "cache")}
     done = launch(2, SCRIPT, f"{names},resumed,dying", "10", cwd=folder, **variables)
     found = printed(done)
@@ -61,6 +62,10 @@ def test_a_problem_file_on_two_ranks_gives_the_answer_of_one(two) -> None:
     assert found["command_line"]["ranks"].startswith("2 (mpi), ")
     saved = ps.load(folder / "out/solve_ranks.h5")
     assert theta(saved).tolist() == found["command_line"]["theta"]
+
+
+def test_arrays_arrive_as_they_were_sent(two) -> None:
+    assert two[0]["exchange"]["right"] == [True, True]
 
 
 def test_one_rank_shows_writes_and_prints(two) -> None:
