@@ -34,8 +34,7 @@ T = TypeVar("T")
 
 ORDINAL = re.compile(r"(.*_)(\d+)(\.mindir)")
 DEPENDENCIES = "compile_dependency.hash"
-HOMES = ("mindspore.graph.api", "mindspore.common.api")  # of 2.10 and of 2.9
-DEPENDENT = "_get_compile_cache_dep_files"
+HOME, DEPENDENT = "mindspore.graph.api", "_get_compile_cache_dep_files"  # of 2.9 and 2.10
 _LOCK = RLock()  # MindSpore's settings are those of the process
 
 
@@ -163,15 +162,12 @@ def _workshop() -> Workshop:
 
 @cache
 def _home() -> ModuleType | None:
-    """The module of MindSpore that asks which files a graph depends on."""
-    for name in HOMES:
-        try:
-            module = importlib.import_module(name)
-        except ImportError:
-            continue
-        if hasattr(module, DEPENDENT):
-            return module
-    return None
+    """The module of MindSpore that asks which files a graph depends on, if it is still there."""
+    try:
+        module = importlib.import_module(HOME)
+    except ImportError:
+        return None
+    return module if hasattr(module, DEPENDENT) else None
 
 
 def _doubled(x: Any) -> Any:
