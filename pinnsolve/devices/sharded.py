@@ -37,7 +37,7 @@ from pinnsolve.diff.parameters import Layout
 
 MESSAGE = 4 << 20  # bytes of a matrix that are sent at once: they stay near the core
 STACK = 32 << 20  # bytes of matrices from all processes that are held at once
-_BLOCK = 64  # columns that are eliminated together
+_BLOCK = 64  # columns that are eliminated or mirrored together
 
 
 @dataclass(frozen=True)
@@ -260,11 +260,15 @@ def blocks_of_rows(size: int) -> Iterator[tuple[int, int]]:
 
 
 def _put_symmetric(matrix: Array, first: int, rows: Array) -> None:
-    """Rows of a symmetric matrix from `first`, up to the diagonal, and their mirror image."""
+    """Rows of a symmetric matrix from `first`, up to the diagonal, and their mirror image, in
+    strips that stay near the core."""
     end = first + len(rows)
-    below, square = rows[:, :first], np.tril(rows[:, first:])
-    matrix[first:end, :first], matrix[:first, first:end] = below, below.T
-    matrix[first:end, first:end] = square + np.tril(square, -1).T
+    matrix[first:end, :end], matrix[:first, first:end] = rows, rows[:, :first].T
+    for start in range(first, end, _BLOCK):
+        stop = min(start + _BLOCK, end)
+        corner = np.tril(matrix[start:stop, start:stop])
+        matrix[start:stop, start:stop] = corner + np.tril(corner, -1).T
+        matrix[start:stop, stop:end] = matrix[stop:end, start:stop].T
 
 
 def _split_like(values: Array, parts: Sequence[Array]) -> Iterator[Array]:
