@@ -127,11 +127,11 @@ def check(path, precision) -> None:
     for (name, node), value in zip(CASES.items(), values, strict=True):
         assert value.dtype == precision, name
         assert value.shape == (21, *node.dims), name
-        # What is added up, or turned, is as exact as its largest part, and in single precision so
-        # is all that MindSpore computes.
+        # What is added up, or turned, is as exact as its largest part, and so is a logarithm in
+        # single precision, of what MindSpore has itself.
         sums = ("dot", "sum", "outer", "long", "split", "stack", "add", "sin", "cos")
-        rough = path.suffix == ".mindir" and precision == "float32"
-        atol = few * size(precision) if rough or name.startswith(sums) else 0
+        sums += ("log",) * (path.suffix == ".mindir" and precision == "float32")
+        atol = few * size(precision) if name.startswith(sums) else 0
         right = np.broadcast_to(exact[name], value.shape)
         np.testing.assert_allclose(value, right, rtol=4 * few, atol=atol, err_msg=name)
 
