@@ -16,6 +16,7 @@ from pinnsolve.devices.reference import ReferenceDevice
 from pinnsolve.errors import DeviceError, PinnsolveError
 from pinnsolve.optim import Placed
 from tests.devices.gallery import case
+from tests.devices.ranks import on_ranks
 from tests.heat import EXACT, HEAT
 
 SMALL = {"network": ps.MLP(2, 1, width=8, depth=2), "progress": False, "exact": "never"}
@@ -102,6 +103,23 @@ def test_equal_devices_share_what_is_compiled() -> None:
 def test_a_device_object_places_a_stage() -> None:
     place = ps.Adam(steps=3).on(ReferenceDevice())
     assert HEAT.solve(optimizer=place, **SMALL).optimizer == "Adam on reference"
+
+
+def test_ranks_share_the_points_of_every_device() -> None:
+    """Only the order of sums differs from one process."""
+    elsewhere = ps.Adam(steps=12).on(ReferenceDevice("elsewhere"))
+    settings = {
+        "optimizer": elsewhere >> ps.LevenbergMarquardt(steps=3),
+        "device": "reference",
+        "points": ps.Points(redraw=5),
+        **SMALL,
+    }
+    alone = HEAT.solve(**settings)
+    ranks = on_ranks(2, lambda communicator: HEAT.solve(communicator=communicator, **settings))
+    assert alone.optimizer == ranks[1].optimizer == "Adam on elsewhere >> LevenbergMarquardt"
+    assert [r.loss for r in ranks[1].history] == pytest.approx(
+        [r.loss for r in alone.history], rel=1e-10
+    )
 
 
 class Slow(AbstractExecutable):
