@@ -38,13 +38,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def doctor(file: str | None, devices: Sequence[str]) -> int:
     """Print the report; 1 where something that the library needs is wrong, otherwise 0."""
     ranks, found = processes()
+    if ranks.rank > 0:
+        return 0
     wrong: list[str] = []
-    if ranks.rank == 0:
-        for section in chain(examine(file, devices), [found]):
-            print(f"{section}\n", flush=True)
-            wrong += section.wrong
-        print(f"WRONG: {'; '.join(wrong)}" if wrong else "All that was checked is in order.")
-    return int(ranks.broadcast(bool(wrong)))
+    for section in chain(examine(file, devices), [found]):
+        print(f"{section}\n", flush=True)
+        wrong += section.wrong
+    print(f"WRONG: {'; '.join(wrong)}" if wrong else "All that was checked is in order.")
+    return int(bool(wrong))
 
 
 if __name__ == "__main__":

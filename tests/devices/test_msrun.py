@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -125,6 +126,17 @@ def test_second_order_on_the_host_is_that_of_one_process(found: dict[str, Any]) 
 def test_without_msrun_the_message_names_it() -> None:
     with pytest.raises(DeviceError, match=r"msrun has started(?s:.*)msrun --worker_num=2"):
         MindSporeCollective()
+
+
+def test_a_process_that_does_not_come_is_told_in_words() -> None:
+    def waits(tensor: Any) -> Any:
+        raise RuntimeError("Launch kernel failed, name:Default/AllGather-op0\nC++ Call Stack")
+
+    ranks = object.__new__(MindSporeCollective)
+    ranks._mindspore, ranks._all_gather = SimpleNamespace(Tensor=np.asarray), waits
+    ranks.rank, ranks.size, ranks.reduction = 0, 2, "float64"
+    with pytest.raises(DeviceError, match=r"AllGather-op0\)\..* 30 s(?s:.*)use mpiexec"):
+        ranks.allreduce_sum(np.ones(2))
 
 
 def test_unknown_reductions_are_refused() -> None:

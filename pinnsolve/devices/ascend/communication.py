@@ -11,6 +11,7 @@ import os
 import pickle
 import platform
 import sys
+from collections.abc import Callable
 from functools import cache
 from typing import Any, NoReturn, TypeVar
 
@@ -42,7 +43,8 @@ class MindSporeCollective(AbstractCommunicator):
     An exception that ends one of the processes ends all.
 
     Raises:
-        DeviceError: MindSpore is missing, the process was not started by msrun, no such reduction.
+        DeviceError: MindSpore is missing, the process was not started by msrun, no such reduction;
+            in a method, when another process has not come to the same one in time.
     """
 
     name = "mindspore"
@@ -87,7 +89,7 @@ class MindSporeCollective(AbstractCommunicator):
     def _reduced(self, values: Array) -> Array:
         with np.errstate(over="ignore"):  # infinity is what float32 has for it
             single = values.astype(np.float32)
-        return self._reduce(self._mindspore.Tensor(single)).asnumpy().astype(float)
+        return self._run(self._reduce, single).astype(float)
 
     def _added(self, values: Array) -> Array:
         return self._gathered(values.view(np.int32)).view(float).sum(axis=0)
@@ -131,15 +133,26 @@ class MindSporeCollective(AbstractCommunicator):
         os._exit(1)
 
     def _gathered(self, words: Array) -> Array:
-        """The words of every rank, (size, words); a copy, for `asnumpy` shows memory in use."""
-        found = self._all_gather(self._mindspore.Tensor(words)).asnumpy()
-        return np.array(found, np.int32).reshape(self.size, -1)
+        """The words of every rank, (size, words)."""
+        return self._run(self._all_gather, words).reshape(self.size, -1)
 
     def _broadcast(self, words: Array, root: int = 0) -> Array:
         if root not in self._broadcasts:
             self._broadcasts[root] = self._mindspore.ops.Broadcast(root)
-        (found,) = self._broadcasts[root]((self._mindspore.Tensor(words),))
-        return np.array(found.asnumpy(), np.int32)
+        return self._run(lambda tensor: self._broadcasts[root]((tensor,))[0], words)
+
+    def _run(self, operation: Callable[[Any], Any], values: Array) -> Array:
+        """What the operation makes of the values; a copy, for `asnumpy` shows memory in use."""
+        try:
+            return np.array(operation(self._mindspore.Tensor(values)).asnumpy())
+        except RuntimeError as error:
+            raise DeviceError(
+                f"waiting for the other processes of msrun failed ({str(error).splitlines()[0]}). "
+                "MindSpore's library for CPUs waits 30 s, HCCL as long as HCCL_EXEC_TIMEOUT says, "
+                "by default half an hour\n"
+                "  fix: look in the logs of the other processes whether one has ended or what it "
+                "was busy with; on CPUs use mpiexec, which waits for ever"
+            ) from error
 
 
 @cache
