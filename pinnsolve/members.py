@@ -20,10 +20,12 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+from pinnsolve.agreement import digest
 from pinnsolve.devices.communication import AbstractCommunicator, first_does, shared_threads
 from pinnsolve.errors import FileError, PinnsolveError
 from pinnsolve.options import Options
 from pinnsolve.pde.problem import Problem
+from pinnsolve.pde.tree import problem_tables
 from pinnsolve.solution import Solution, from_data, to_data
 from pinnsolve.solve import solve
 from pinnsolve.stages import row
@@ -248,9 +250,21 @@ class Shelf:
 
 
 def _settings(member: Member) -> list[str]:
-    """What a member is solved with, in words without addresses of memory."""
-    options = [f"{name} = {value!r}" for name, value in sorted(member.options.items())]
-    return [re.sub(r" at 0x\w+", "", line) for line in [*str(member.problem).split("\n"), *options]]
+    """What a member is solved with, in words without addresses of memory; of arrays their digests,
+    behind what they belong to."""
+    options = [f"{name} = {_text(value)}" for name, value in sorted(member.options.items())]
+    lines = [*str(member.problem).split("\n"), *options]
+    if isinstance(member.problem, Problem):
+        lines += [f"observed: {digest(o.points, o.data)}" for o in member.problem.observations]
+        tables = problem_tables(member.problem).values()
+        lines += sorted(f"table: {digest(*table.axes, table.values)}" for table in tables)
+    return [re.sub(r" at 0x\w+", "", line) for line in lines]
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, Solution):  # to start from
+        return f"{value!r}: {digest(*to_data(value)[1].values())}"
+    return repr(value)
 
 
 # --- checks ----------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from sympy import exp
 
 import pinnsolve as ps
 from pinnsolve.errors import FileError, PinnsolveError, SolutionError
+from pinnsolve.members import Member, _settings
 from tests.mpi import launch
 
 (t,) = ps.coordinates("t")
@@ -82,8 +83,24 @@ def test_a_folder_keeps_what_is_solved(
     assert again.solutions[0].u(0.5) == found.solutions[2].u(0.5)
     with pytest.raises(FileError, match=r"was solved with other settings, see settings\.json"):
         ps.sweep(decay, {"rate": [1], "seed": [0]}, steps=31, folder=folder, **SETTINGS)
+    starts = {**SETTINGS, "start": found.solutions[0]}
+    with pytest.raises(FileError, match=r"rate=1_seed=0\.h5 was solved with other settings"):
+        ps.sweep(decay, {"rate": [1], "seed": [0]}, steps=30, folder=folder, **starts)
     with pytest.raises(PinnsolveError, match=r"two members would be kept in one file, rate=1\.h5"):
         ps.sweep(decay, {"rate": [1, 1]}, steps=30, folder=folder, **SETTINGS)
+
+
+def test_settings_tell_data_apart() -> None:
+    """Which the statement of a problem does not show."""
+
+    def member(values: list[float]) -> Member:
+        data = ps.observations({u: np.array(values)}, at={t: np.array([0.1, 0.2])})
+        rate = ps.unknown("rate", guess=1.0)
+        return Member("one", ps.Problem(u.dt + rate * u, u(0) - 1, data, domain={t: (0, 1)}), {})
+
+    first, second = (_settings(member(values)) for values in ([0.9, 0.8], [0.9, 0.7]))
+    assert first[:-1] == second[:-1]
+    assert first[-1] != second[-1]
 
 
 def test_a_problem_with_a_parameter_and_a_list_of_cases(capsys: pytest.CaptureFixture) -> None:
