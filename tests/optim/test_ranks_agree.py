@@ -30,7 +30,7 @@ CASES = [
     for size in (2, 3)
 ]
 ALL = (*STEADY, *RUNS)
-FEW = ("L-BFGS", "Levenberg-Marquardt", "Gauss-Newton, QR", "DSGNAR", "RAD", "attention")
+FEW = ("L-BFGS", "Gauss-Newton, QR", "RAD")
 
 
 def alone(known: Task, optimizer, start):
