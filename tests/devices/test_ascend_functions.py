@@ -5,7 +5,7 @@ import pytest
 
 import pinnsolve as ps
 from pinnsolve.devices.ascend import AscendDevice
-from pinnsolve.devices.ascend.final import LONGEST, final_graph
+from pinnsolve.devices.ascend.final import LONGEST, finished
 from pinnsolve.diff.graph import Graph
 from pinnsolve.diff.trees import leaves
 from pinnsolve.errors import DeviceError
@@ -66,7 +66,7 @@ def test_by_name_it_is_single_precision():
 
 def final(function, *arguments):
     compiled = ps.jit(function, device="reference")
-    return final_graph(Graph(dict(enumerate(compiled.variant(*arguments).outputs))))
+    return finished(Graph(dict(enumerate(compiled.variant(*arguments).outputs))))
 
 
 def test_loops_inside_loops_are_written_out():

@@ -10,7 +10,7 @@ import pinnsolve as ps
 from pinnsolve.devices.ascend import AscendDevice, environment, precision
 from pinnsolve.devices.ascend.emit import emit
 from pinnsolve.devices.ascend.environment import Probe
-from pinnsolve.devices.ascend.final import final_graph
+from pinnsolve.devices.ascend.final import finished
 from pinnsolve.devices.ascend.precision import (
     FIRST,
     LARGEST,
@@ -196,7 +196,7 @@ def test_only_wide_products_are_written_in_half_precision(half: str) -> None:
         pipeline = compile_problem(problem, network, ReferenceDevice(), exact="never")
         nodes = [p.node for p in pipeline.model.layout.parameters]
         graph = PROGRAMS["gradient"](pipeline.blocks[0].residuals, nodes)
-        return emit(final_graph(graph), "float32", half=half).text
+        return emit(finished(graph), "float32", half=half).text
 
     x = ps.coordinates("x")[0]
     u = ps.field("u", x)

@@ -133,3 +133,11 @@ def test_structure(precision, bound):
             value = value.reshape(-1, *node.dims)
         value = np.broadcast_to(value, exact.shape)
         assert np.abs(value - exact).max() <= bound * np.abs(exact).max(), f"{name}: {node.shape}"
+
+
+def test_sums_over_many_points_keep_their_digits():
+    """One number after the other in float32 would lose two of them."""
+    squares = np.random.default_rng(0).normal(size=(65_536, 1)) ** 2
+    leaf = ops.input_points("many", 1)
+    (found,), (expected,) = run([ops.sum_points(leaf)], {"many": squares}, "float32")
+    assert found == pytest.approx(expected, rel=1e-6)

@@ -12,7 +12,9 @@ import pytest
 
 import pinnsolve as ps
 from pinnsolve.cache import Files
-from pinnsolve.devices.cpu import final, jit
+from pinnsolve.devices.cpu import jit
+from pinnsolve.devices.cpu.final import finished
+from pinnsolve.devices.finishing import final_graph
 from pinnsolve.diff.residual import PROGRAMS
 from tests.devices.gallery import case
 
@@ -118,16 +120,16 @@ def test_every_module_that_makes_code_is_part_of_the_key():
 
 
 @pytest.mark.parametrize("name", sorted(PROGRAMS))
-def test_final_graphs_are_kept_whole(tmp_path, monkeypatch, name):
+def test_final_graphs_are_kept_whole(tmp_path, name):
     """What is read is the very graph that was made: nodes are interned."""
     found = case("kovasznay")
     parameters = found.layout.parameters
     graph = PROGRAMS[name](found.blocks[0].residuals, [p.node for p in parameters])
-    made = final.finished(graph)
-    assert final.final_graph(graph, parameters, tmp_path).outputs == made.outputs
+    made = finished(graph)
+    assert final_graph(graph, parameters, tmp_path, "cpu", finished).outputs == made.outputs
     assert len(files_in(tmp_path)) == 1
-    monkeypatch.setattr(final, "finished", lambda graph: pytest.fail("made again"))
-    kept = final.final_graph(graph, parameters, tmp_path)
+    fail = lambda graph: pytest.fail("made again")  # noqa: E731
+    kept = final_graph(graph, parameters, tmp_path, "cpu", fail)
     assert list(kept.outputs) == list(made.outputs)
     assert all(kept.outputs[key] is node for key, node in made.outputs.items())
 

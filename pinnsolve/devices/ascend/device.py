@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pinnsolve.devices.ascend import environment
 from pinnsolve.devices.ascend.emit import emit
-from pinnsolve.devices.ascend.final import checked_sums, final_graph
+from pinnsolve.devices.ascend.final import checked_sums, finished
 from pinnsolve.devices.ascend.function import AscendFunction
 from pinnsolve.devices.ascend.module import JitFunction, load
 from pinnsolve.devices.ascend.objective import AscendObjective
@@ -27,6 +27,7 @@ from pinnsolve.devices.base import (
     ResidualBlock,
     check_points,
 )
+from pinnsolve.devices.finishing import final_graph
 from pinnsolve.diff.graph import Graph, Node
 from pinnsolve.diff.parameters import Layout
 from pinnsolve.diff.residual import PROGRAMS
@@ -122,7 +123,9 @@ class AscendExecutable(AbstractExecutable):
 
     def _function(self, name: str, block: ResidualBlock, half: str | None) -> BlockFunction:
         graph = PROGRAMS[name](block.residuals, [p.node for p in self.layout.parameters])
-        graph = checked_sums(final_graph(graph))
+        cache = Options.from_environment().cache
+        graph = final_graph(graph, self.layout.parameters, cache, "ascend", finished)
+        graph = checked_sums(graph)
         source = emit(graph, self.device.numbers, f"{name} of a block of residuals", half)
         run = load(source, self.machine, self.device.dump_folder)
         return BlockFunction(graph, source.arguments, run, run.compile_seconds)

@@ -13,7 +13,7 @@ from pinnsolve.errors import DeviceError
 LONGEST = 20_000  # operations that a loop may become
 
 
-def final_graph(graph: Graph, rewrites: bool = True) -> Graph:
+def finished(graph: Graph, rewrites: bool = True) -> Graph:
     """Without programs inside, and rewritten.
 
     Raises DeviceError for a program that has no straight line: a numpy function of the user, a loop

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from pinnsolve.devices.ascend.emit import emit
-from pinnsolve.devices.ascend.final import final_graph
+from pinnsolve.devices.ascend.final import finished
 from pinnsolve.devices.ascend.module import load, tensor
 from pinnsolve.devices.base import AbstractFunction, Array
 from pinnsolve.diff.evaluate import evaluate
@@ -28,7 +28,7 @@ class AscendFunction(AbstractFunction):
         dump: Path | None = None,
     ) -> None:
         start = time.perf_counter()
-        graph = final_graph(Graph({str(k): node for k, node in enumerate(outputs)}), rewrites)
+        graph = finished(Graph({str(k): node for k, node in enumerate(outputs)}), rewrites)
         source = emit(graph, precision, "function of arrays")
         self.arguments, self.precision = source.arguments, precision
         self.run = load(source, machine, dump)

@@ -81,12 +81,20 @@ def _sum_axes(w: Writer, node: Node) -> str:
     return w.call("ReduceSum(keep_dims=True)", w.value(node.args[0]), str(node.attributes[0]))
 
 
-def _sum_first(w: Writer, node: Node) -> str:
-    """Over points of a value without blocks, or over blocks."""
+def _sum_points(w: Writer, node: Node) -> str:
+    """A product with ones: ReduceSum in float32 adds one number after the other, which loses two
+    digits of 65,536."""
     x = node.args[0]
-    if node.primitive == "sum_blocks" and x.points == 1:
-        return w.value(x)
-    return w.call("ReduceSum(keep_dims=False)", w.value(x), "(0,)")
+    while (below := next((a for a in x.args if a.shape[::2] == x.shape[::2]), None)) is not None:
+        x = below  # a leaf, so that all sums share their ones
+    ones = w.call("OnesLike()", first_entry(w, x, 1))
+    rows = reshaped(w, w.value(node.args[0]), (-1, node.shape.size))
+    return reshaped(w, w.call("MatMul(transpose_a=True)", ones, rows), node.dims)
+
+
+def _sum_blocks(w: Writer, node: Node) -> str:
+    x = node.args[0]
+    return w.value(x) if x.points == 1 else w.call("ReduceSum()", w.value(x), "(0,)")
 
 
 def _stack(w: Writer, node: Node) -> str:
@@ -188,13 +196,13 @@ SPELLING: dict[str, Row] = {
     "reshape": _reshape,
     "transpose": _transpose,
     "sum_axes": _sum_axes,
-    "sum_points": _sum_first,
+    "sum_points": _sum_points,
     "spread": same,
     "collect": same,
     "stack": _stack,
     "part": _part,
     "blocks": _blocks,
-    "sum_blocks": _sum_first,
+    "sum_blocks": _sum_blocks,
     "join_blocks": _join_blocks,
     "split_blocks": _split_blocks,
     "dot": _dot,

@@ -17,13 +17,14 @@ from pinnsolve.devices.base import (
     ResidualBlock,
     check_points,
 )
-from pinnsolve.devices.cpu.final import final_graph
+from pinnsolve.devices.cpu.final import finished
 from pinnsolve.devices.cpu.function import CpuFunction
 from pinnsolve.devices.cpu.kernel import Kernel, build_kernels
 from pinnsolve.devices.cpu.objective import CpuObjective
 from pinnsolve.devices.cpu.precision import PRECISIONS
 from pinnsolve.devices.cpu.team import Team
 from pinnsolve.devices.cpu.weights import transposed_weights
+from pinnsolve.devices.finishing import final_graph
 from pinnsolve.diff.graph import Graph, Node
 from pinnsolve.diff.parameters import Layout
 from pinnsolve.diff.residual import PROGRAMS
@@ -103,7 +104,7 @@ class CpuExecutable(AbstractExecutable):
     def _final(self, name: str, block: ResidualBlock, cache: Path) -> Graph:
         parameters = self.layout.parameters
         graph = PROGRAMS[name](block.residuals, [p.node for p in parameters])
-        return transposed_weights(final_graph(graph, parameters, cache))
+        return transposed_weights(final_graph(graph, parameters, cache, "cpu", finished))
 
     def prepare(self, program: str) -> None:
         self.program(program)
