@@ -68,6 +68,15 @@ def save_run(path: str | Path, run: Run, identity: dict[str, Any]) -> None:
     write_file(path, header, arrays | {"best": run.best.theta})
 
 
+def saved_threads(path: str | Path | None) -> int | None:
+    """For how many threads the run of a file was chosen; None where there is no such run."""
+    from pinnsolve.solution_file import read_file
+
+    if path is None or not Path(path).exists():
+        return None
+    return read_file(path)[0].get("identity", {}).get("threads")
+
+
 def load_run(
     path: str | Path,
     optimizer: AbstractOptimizer[Any],

@@ -1,6 +1,8 @@
 """Which run a checkpoint is of: what must agree for a run to go on from it.
 
 Invariant: neither the limits of a run nor what it runs on (device, threads, ranks) is part of it.
+The number of threads for which optimizer and points were chosen is, and a run that goes on takes it
+from the file: with more of them, other points might have been chosen.
 """
 
 from __future__ import annotations
@@ -24,8 +26,10 @@ def identity(
     optimizer: AbstractOptimizer[Any],
     weights: AbstractWeights,
     first: Array | None,
+    threads: int,
 ) -> dict[str, Any]:
-    """As data that JSON can hold. first: parameters that are not drawn."""
+    """As data that JSON can hold. first: parameters that are not drawn. threads: of
+    all processes, for which optimizer and points were chosen."""
     model, problem = pipeline.model, pipeline.problem
     return {
         "seed": collocation.seed,
@@ -43,6 +47,7 @@ def identity(
         "tables": sorted(digest(*t.axes, t.values) for t in problem_tables(problem).values()),
         "known": sorted(digest(fields.theta) for fields in _known(pipeline)),
         "sizes": pipeline.sizes,
+        "threads": threads,
     }
 
 

@@ -39,11 +39,12 @@ CHEAP = Chain((KFAC(), LBFGS()), patience=0.2)
 
 @dataclass(frozen=True)
 class Choice:
-    """reason: why, for the report."""
+    """reason: why, for the report. threads: for which it is meant."""
 
     optimizer: AbstractOptimizer[Any]
     points: Points
     reason: str
+    threads: int = 1
 
 
 def choose(
@@ -61,7 +62,7 @@ def choose(
     Args:
         parameters: that are trained, P.
         dimension: the number of coordinates.
-        threads: of the device.
+        threads: of the device, in all processes.
         seconds: of training, None for no limit.
         optimizer, points: what the user wants, if anything.
         equations: rows for each point inside.
@@ -73,7 +74,7 @@ def choose(
     True
     """
     if optimizer is not None:
-        return Choice(optimizer, points or Points(), "as asked for")
+        return Choice(optimizer, points or Points(), "as asked for", threads)
     rows = affordable_rows(parameters, threads, seconds)
     if points is not None:
         wanted = (
@@ -81,18 +82,18 @@ def choose(
         )
         if wanted <= GIVEN * rows:
             reason = f"time for {STEPS // GIVEN} steps with the {round(wanted)} rows asked for"
-            return Choice(LevenbergMarquardt(), points, reason)
-        return Choice(CHEAP, points, _too_slow(round(wanted)))
+            return Choice(LevenbergMarquardt(), points, reason, threads)
+        return Choice(CHEAP, points, _too_slow(round(wanted)), threads)
     draw, why = (Gauss(), f"; {SMOOTH}") if smooth and dimension <= PLANE else (RAR(), "")
     if rows >= parameters:
         own = Points(first=1.0 if dimension <= PLANE else FEW, draw=draw)
         reason = f"time for {STEPS} steps with as many rows as parameters{why}"
-        return Choice(LevenbergMarquardt(), own, reason)
+        return Choice(LevenbergMarquardt(), own, reason, threads)
     if rows >= max(FEWEST, LEAST_SHARE * parameters):
         few = Points(first=round(rows / parameters, 3), draw=draw)
         reason = f"time for {STEPS} steps with {rows} rows for {parameters} parameters{why}"
-        return Choice(LevenbergMarquardt(), few, reason)
-    return Choice(CHEAP, Points(first=0.5), _too_slow(max(FEWEST, rows)))
+        return Choice(LevenbergMarquardt(), few, reason, threads)
+    return Choice(CHEAP, Points(first=0.5), _too_slow(max(FEWEST, rows)), threads)
 
 
 def _too_slow(rows: int) -> str:

@@ -6,12 +6,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from pinnsolve.checkpoint import saved_threads
 from pinnsolve.comparison import Probe
 from pinnsolve.correction import corrected
 from pinnsolve.devices.base import AbstractDevice
 from pinnsolve.devices.choice import pick_device
 from pinnsolve.devices.communication import (
     AbstractCommunicator,
+    first_does,
     pick_communicator,
     shared_threads,
 )
@@ -152,11 +154,12 @@ def solve(
     size = pipeline.model.layout.size
     strategy.check(pipeline.system)
     dimension = pipeline.system.dimension
+    saved = first_does(communicator, lambda: saved_threads(checkpoint))
     choice = choose(
         size,
         dimension,
-        threads=pipeline.executable.threads * communicator.size,
-        # A run that may go on with more time is the same run.
+        # A run that may go on with more time, or with other threads, is the same run.
+        threads=saved or pipeline.executable.threads * communicator.size,
         seconds=None if checkpoint else seconds,
         optimizer=optimizer,
         points=points,

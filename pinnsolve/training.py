@@ -302,7 +302,7 @@ class Training:
     def _identity(self) -> dict[str, Any]:
         """What must agree for a checkpoint to be of this run."""
         known = self.pipeline, self.collocation, self.optimizer, self.weights, self.first
-        return identity(*known)
+        return identity(*known, self.choice.threads)
 
     def _solution(self, run: Run, reason: str) -> Solution:
         model, system = self.pipeline.model, self.pipeline.system

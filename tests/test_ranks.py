@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from sympy import Eq
 
 import pinnsolve as ps
+from pinnsolve.policy import Choice
 from tests.devices.ranks import on_ranks
 from tests.heat import HEAT, t, u, x
 from tests.mpi import MPIEXEC, ROOT, launch
@@ -183,3 +185,21 @@ def test_numbers_to_be_found_are_the_same_on_ranks_with_their_errors() -> None:
     assert found.error == pytest.approx(alone.error, rel=1e-6)
     assert solution.save("nowhere/never.h5") == Path("nowhere/never.h5")  # rank 2 writes nothing
     assert not Path("nowhere").exists()
+
+
+def test_what_was_chosen_for_some_threads_stays_with_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the policy would choose other points for the threads of all ranks."""
+
+    def choose(*_: Any, threads: int, **__: Any) -> Choice:
+        return Choice(ps.LevenbergMarquardt(), ps.Points(first=threads), "", threads)
+
+    monkeypatch.setattr(import_module("pinnsolve.solve"), "choose", choose)
+    file = tmp_path / "run.h5"
+    HEAT.solve(**SETTINGS, steps=2, checkpoint=file)
+    resumed = on_ranks(
+        2, lambda c: HEAT.solve(**SETTINGS, steps=4, checkpoint=file, communicator=c)
+    )
+    alone = HEAT.solve(**SETTINGS, steps=4)
+    assert np.abs(theta(resumed[1]) - theta(alone)).max() < 1e-10
