@@ -56,9 +56,12 @@ def states(optimizer: AbstractOptimizer, at: AbstractObjective, steps: int) -> l
 
 @pytest.mark.parametrize("optimizer", OPTIMIZERS, ids=named)
 def test_second_order_methods_take_the_steps_of_the_reference(optimizer) -> None:
-    """A solve that is cut off after ten products amplifies what float32 leaves out."""
+    """A solve that is cut off after ten products amplifies rounding: a last bit of the start moves
+    the losses of the reference by up to 2e-8."""
     expected = states(optimizer, objective("reference"), 3)
-    for precision, tolerance in (("float64", 1e-8), ("float32", 5e-3)):
+    cut_off = isinstance(getattr(optimizer, "solver", None), ps.CG)
+    bounds = {"float64": 1e-6, "float32": 5e-3} if cut_off else {"float64": 1e-11, "float32": 1e-4}
+    for precision, tolerance in bounds.items():
         found = states(optimizer, objective("ascend:cpu", precision), 3)
         assert [s.loss for s in found] == pytest.approx([s.loss for s in expected], rel=tolerance)
         assert found[-1].theta.dtype == np.float64
