@@ -5,7 +5,9 @@ import pytest
 
 import pinnsolve as ps
 from pinnsolve.devices.ascend import AscendDevice
-from pinnsolve.devices.ascend.final import LONGEST, finished
+from pinnsolve.devices.ascend.final import LONGEST, finished, known_apart
+from pinnsolve.diff import functions as nodes
+from pinnsolve.diff.evaluate import evaluate
 from pinnsolve.diff.graph import Graph
 from pinnsolve.diff.trees import leaves
 from pinnsolve.errors import DeviceError
@@ -93,3 +95,25 @@ def test_a_loop_of_unknown_length_is_refused_with_its_place():
 def test_a_loop_that_would_fill_pages_is_refused():
     with pytest.raises(DeviceError, match=f"(?s)a scan of {LONGEST} steps.*fewer steps"):
         final(lambda x: ps.diff.scan(lambda c, _: (c * x, None), x, length=LONGEST)[0], 0.5)
+
+
+# --- what points alone fix ---------------------------------------------------------------------
+
+
+def test_what_points_fix_is_no_part_of_the_program():
+    """A source of a hundred terms is one input; what is scaled stays, as scales change."""
+    x, scale = nodes.input_points("site0", 2), nodes.input_points("scale", 1)
+    source = nodes.column(x, 1)
+    for k in range(100):
+        source = source + nodes.sin(k * nodes.column(x, 0))
+    weight = ps.diff.Parameter((2, 1), ps.nets.constant(1.0))
+    rows = scale * (nodes.tanh(x @ weight.node) + source)
+    graph, known = known_apart(Graph({"rows": rows, "sum": nodes.sum_points(source)}))
+    assert list(known.values()) == [source]
+    assert len(graph.nodes()) < 12
+    values = {"site0": np.ones((3, 2)), "scale": np.ones((3, 1)), weight: np.ones((2, 1))}
+    (given,) = evaluate(known.values(), values)
+    whole = evaluate([rows, nodes.sum_points(source)], values)
+    apart = evaluate(graph.outputs.values(), {**values, "known 0": given})
+    for one, other in zip(apart, whole, strict=True):
+        assert np.allclose(one, other, rtol=1e-15)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pinnsolve.devices.ascend import environment
 from pinnsolve.devices.ascend.emit import emit
-from pinnsolve.devices.ascend.final import checked_sums, finished
+from pinnsolve.devices.ascend.final import checked_sums, finished, known_apart
 from pinnsolve.devices.ascend.function import AscendFunction
 from pinnsolve.devices.ascend.module import JitFunction, load
 from pinnsolve.devices.ascend.objective import AscendObjective
@@ -125,10 +125,10 @@ class AscendExecutable(AbstractExecutable):
         graph = PROGRAMS[name](block.residuals, [p.node for p in self.layout.parameters])
         cache = Options.from_environment().cache
         graph = final_graph(graph, self.layout.parameters, cache, "ascend", finished)
-        graph = checked_sums(graph)
+        graph, known = known_apart(checked_sums(graph))
         source = emit(graph, self.device.numbers, f"{name} of a block of residuals", half)
         run = load(source, self.machine, self.device.dump_folder)
-        return BlockFunction(graph, source.arguments, run, run.compile_seconds)
+        return BlockFunction(graph, known, source.arguments, run, run.compile_seconds)
 
     @property
     def compile_seconds(self) -> float:
@@ -140,10 +140,12 @@ class AscendExecutable(AbstractExecutable):
 class BlockFunction:
     """A program of one block: the graph, the leaves that are its arguments, and what runs.
 
+    known: inputs that are values of these nodes at the points of the block.
     before: the seconds that others had spent on compiling it.
     """
 
     graph: Graph
+    known: dict[str, Node]
     arguments: tuple[Node, ...]
     run: JitFunction
     before: float

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pinnsolve.diff.control import While
 from pinnsolve.diff.custom import Custom
-from pinnsolve.diff.graph import Graph, Node, topological
+from pinnsolve.diff.graph import Graph, Node, make, substitute, topological
 from pinnsolve.diff.rewrite import rewrite
 from pinnsolve.diff.scan import Scan
 from pinnsolve.diff.unroll import unroll
 from pinnsolve.errors import DeviceError
 
+CHANGING = ("scale", "weight")  # point data that is not fixed by the points
+SHORT = ("input", "ones", "cut", "reshape")  # no work
 LONGEST = 20_000  # operations that a loop may become
 
 
@@ -61,3 +63,22 @@ def checked_sums(graph: Graph) -> Graph:
         if below or (not node.points and any(a.points for a in node.args)):
             summed.add(node)
     return graph
+
+
+def known_apart(graph: Graph) -> tuple[Graph, dict[str, Node]]:
+    """The graph with what only points fix, and what it is by the name of an input in its place: it
+    is computed once for a set of points, in float64, and need not be compiled."""
+    order = graph.nodes()
+    fixed: set[Node] = set()
+    for node in order:
+        leaf = node.primitive in ("constant", "coefficient")
+        leaf |= node.primitive == "input" and node.attributes[0] not in CHANGING
+        over_points = node.points == 0 and any(a.points for a in node.args)
+        inner = bool(node.args) and not over_points and all(a in fixed for a in node.args)
+        if node.points <= 1 and (leaf or inner):
+            fixed.add(node)
+    read = dict.fromkeys(a for node in order if node not in fixed for a in node.args)
+    known = [n for n in read if n in fixed and n.points == 1 and n.primitive not in SHORT]
+    inputs = {n: make("input", (), (f"known {k}",), n.shape) for k, n in enumerate(known)}
+    apart = Graph(substitute(graph.outputs, inputs))
+    return apart, {leaf.attributes[0]: node for node, leaf in inputs.items()}

@@ -25,7 +25,7 @@ from pinnsolve.devices.base import (
     factors_of,
     split_rows,
 )
-from pinnsolve.diff.graph import Graph
+from pinnsolve.diff.evaluate import evaluate
 
 if TYPE_CHECKING:
     from pinnsolve.devices.ascend.device import AscendExecutable, BlockFunction
@@ -52,16 +52,19 @@ class Part:
     tensors: dict[str, Any]
 
 
-def parts_of(points: BlockPoints, graph: Graph, precision: str) -> list[Part]:
+def parts_of(points: BlockPoints, function: BlockFunction, precision: str) -> list[Part]:
     """The points in as many equal parts as a graph of this size needs."""
-    width = sum(node.points * node.shape.size for node in graph.nodes())
+    width = sum(node.points * node.shape.size for node in function.graph.nodes())
+    names = {n.attributes[0] for n in function.arguments if n.primitive == "input"} | {"scale"}
+    given = points.named()
+    given |= dict(zip(function.known, evaluate(function.known.values(), given), strict=True))
     most = min(LARGEST, 2 ** int(math.log2(max(MEMORY // max(width, 1), SMALLEST))))
     number = -(-points.count // most)
     size = padded(-(-points.count // number))
     found = []
     for start in range(0, points.count, size):
         stop = min(start + size, points.count)
-        arrays = {name: x[start:stop] for name, x in points.named().items()}
+        arrays = {name: x[start:stop] for name, x in given.items() if name in names}
         tensors = {
             name: tensor(filled(x, size, name == "scale"), precision) for name, x in arrays.items()
         }
@@ -72,7 +75,7 @@ def parts_of(points: BlockPoints, graph: Graph, precision: str) -> list[Part]:
 def filled(rows: Array, size: int, zeros: bool) -> Array:
     """The rows and, up to this size, zeros or the last one again."""
     rest = size - len(rows)
-    more = np.zeros((rest, rows.shape[1])) if zeros else np.repeat(rows[-1:], rest, axis=0)
+    more = np.zeros((rest, *rows.shape[1:])) if zeros else np.repeat(rows[-1:], rest, axis=0)
     return np.concatenate([rows, more])
 
 
@@ -262,7 +265,7 @@ class AscendObjective(AbstractObjective):
         if program not in self._parts:
             functions = self.executable.program(program)
             self._parts[program] = [
-                parts_of(points, function.graph, self.precision)
+                parts_of(points, function, self.precision)
                 for points, function in zip(self.points, functions, strict=True)
             ]
         return self._parts[program]
