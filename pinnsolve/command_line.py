@@ -57,6 +57,7 @@ def run(
     *,
     arguments: Sequence[str] | None = None,
     quantities: Quantities | None = None,
+    solve: Callable[..., Solution] | None = None,
     **settings: Any,
 ) -> Solution:
     """Solve the problem of a file as its command line asks; `--help` lists the options.
@@ -71,6 +72,8 @@ def run(
         arguments: of the command line; those of the process by default.
         quantities: numbers by name that a solution gives, such as a drag; their true values are
             among the unknowns of the reference.
+        solve: takes the arguments of `Problem.solve` and solves the problem, where more than one
+            call of that is needed.
         settings: arguments of `Problem.solve`, whose `seconds` the command line may change.
     """
     name = Path(inspect.getfile(problem)).stem
@@ -79,7 +82,7 @@ def run(
     # Before anything can fail on one of several processes, so that it ends the others.
     settings["communicator"] = pick_communicator(settings.get("communicator", "auto"))
     known = reference()
-    solution = problem().solve(
+    solution = (solve or problem().solve)(
         seed=options.seed, seconds=options.seconds, reference=known, **settings
     )
     if solution.rank > 0:  # of several processes, one tells and writes

@@ -6,7 +6,7 @@ Invariant: every stage but the first starts with the parameters of the one befor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from pinnsolve.agreement import Agreement
 from pinnsolve.devices.communication import pick_communicator
 from pinnsolve.diagnosis import Finding
 from pinnsolve.errors import PinnsolveError
+from pinnsolve.history import History
 from pinnsolve.pde.problem import Problem
 from pinnsolve.solution import Solution
 from pinnsolve.solve import solve
@@ -31,6 +32,8 @@ def continuation(
     start: Solution | None = None,
     checkpoint: str | Path | None = None,
     progress: bool = True,
+    reference: object = None,
+    around: Callable[[Any], Mapping[Any, Any]] | Mapping[Any, Any] | None = None,
     **options: Any,
 ) -> Solution:
     """Solve ``problem_of(value)`` for each value in order, each from the solution before it.
@@ -46,11 +49,13 @@ def continuation(
         start: what the first value starts from.
         checkpoint: a file for each value: run.h5 becomes run-1.h5, run-2.h5, ...
         progress: show a progress line.
+        reference: known values at the last value.
+        around: what is known of fields, see `solve`; or value -> what is known at that value.
         options: those of `solve`, the same for all.
 
     Returns:
-        The solution of the last value. Its report has a line for each. After Ctrl-C, that of the
-        value it came to.
+        The solution of the last value. Its report has a line for each, and its seconds are those of
+        all. After Ctrl-C, that of the value it came to.
 
     Raises:
         PinnsolveError: no values, or an argument that makes no sense.
@@ -80,10 +85,10 @@ def continuation(
             for number in range(count):
                 ranks.clock(0.0)  # Ctrl-C between two values
                 taken = [solution.history[-1] for solution in found]
+                value, last = values[number], number == count - 1
                 # Those before the last: each an equal part of what is left above half of the last.
-                part = 1.0 if number == count - 1 else 0.5 / (count - 1)
-                before = [] if number < count - 1 else taken
-                value = values[number]
+                part = 1.0 if last else 0.5 / (count - 1)
+                before = taken if last else []
                 solution = solve(
                     problem_of(value),
                     seconds=share_seconds(seconds, before, part),
@@ -91,6 +96,8 @@ def continuation(
                     start=found[-1] if found else start,
                     checkpoint=numbered(checkpoint, number),
                     progress=f"{number + 1}/{count} ({value})" if progress else False,
+                    reference=reference if last else None,
+                    around=around(value) if callable(around) else around,
                     communicator=ranks.communicator,
                     **options,
                 )
@@ -111,4 +118,12 @@ def _last(found: Sequence[Solution], values: Sequence[Any]) -> Solution:
     if len(found) < len(values):
         text = f"this is the solution for {values[len(found) - 1]}, not for {values[-1]}"
         findings += (Finding("unfinished", text, "a run with a checkpoint goes on from there"),)
-    return replace(last, details={**last.details, **rows}, findings=findings)
+    begun = sum(solution.seconds for solution in found[:-1])
+    return replace(
+        last,
+        history=History(tuple(replace(r, seconds=begun + r.seconds) for r in last.history)),
+        seconds=begun + last.seconds,
+        compile_seconds=sum(solution.compile_seconds for solution in found),
+        details={**last.details, **rows},
+        findings=findings,
+    )

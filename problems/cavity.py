@@ -54,17 +54,17 @@ def corner_flow(distance: Expr, depth: Expr) -> tuple[Expr, Expr, Expr]:
     return b + d * theta + part * distance, part * depth - c * theta, 2 * part
 
 
-def both_corners(reynolds: Expr) -> dict[Any, Expr]:
+def both_corners(reynolds: int) -> dict[Any, Expr]:
     """The sum of the flows about the two upper corners. The lid moves away from the left one and
     towards the right one."""
     (u1, v1, p1), (u2, v2, p2) = (corner_flow(distance, 1 - y) for distance in (x, 1 - x))
-    return {u: u1 + u2, v: v2 - v1, p: (p1 - p2) / reynolds}
+    return {u: u1 + u2, v: v2 - v1, p: (p1 - p2) / Integer(reynolds)}
 
 
-def problem(reynolds: int = 100) -> ps.Problem:
-    """The statement."""
+def problem(reynolds: int = 100, power: int = 1) -> ps.Problem:
+    """The statement, with its momentum equations multiplied by this power of the distances."""
     number = Integer(reynolds)
-    r = sqrt((x**2 + (1 - y) ** 2) * ((1 - x) ** 2 + (1 - y) ** 2))
+    r = sqrt((x**2 + (1 - y) ** 2) * ((1 - x) ** 2 + (1 - y) ** 2)) ** power
     walls = [(0, y), (1, y), (x, 0)]
     return ps.Problem(
         r * (u * u.dx + v * u.dy + p.dx - ps.laplace(u) / number),
@@ -92,7 +92,7 @@ def reference(reynolds: int = 100) -> Reference:
 
 def settings(reynolds: int = 100) -> Mapping[str, Any]:
     """The network is added to the flow at the corners."""
-    return {"around": both_corners(Integer(reynolds))}
+    return {"around": both_corners(reynolds)}
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import sympy
 
 import pinnsolve as ps
 from pinnsolve.errors import NetworkError, PinnsolveError
@@ -54,6 +55,22 @@ def test_it_resumes_after_an_interruption(steep: ps.Solution, tmp_path) -> None:
     whole = ps.continuation(decay, [1.0, 2.0, 4.0], **options)
     assert whole.u(0.3) == steep.u(0.3)
     assert "unfinished" not in whole.report()
+
+
+def test_what_is_known_may_depend_on_the_value_and_time_is_that_of_all() -> None:
+    known = {rate: {u: sympy.exp(-rate * t)} for rate in (1, 2)}
+    seen: list[int] = []
+
+    def around(rate: int) -> dict:
+        seen.append(rate)
+        return known[rate]
+
+    exact = sympy.exp(-2 * t)
+    both = ps.continuation(decay, [1, 2], steps=4, around=around, reference={u: exact}, **TINY)
+    assert seen == [1, 2]
+    assert both.error({u: exact})["u"] < 1e-2  # of the known part alone it is 0
+    assert both.seconds > both.history[0].seconds > 0.0
+    assert both.history[0].errors
 
 
 def test_windows_start_from_the_windows_of_the_value_before() -> None:
