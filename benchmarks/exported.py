@@ -110,7 +110,7 @@ def measured(run: Run, arrays: Arrays) -> tuple[Arrays, float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     for name, default in (("steps", 60), ("points", 20_000), ("width", 20), ("depth", 4)):
         parser.add_argument(f"--{name}", type=int, default=default)
     options = parser.parse_args()
