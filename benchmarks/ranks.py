@@ -1,8 +1,10 @@
 """What a second process is worth: loss and gradient, and a Gauss-Newton step, on 1 and 2 MPI ranks.
 
-Each rank has one thread. Launches of 1 and of 2 ranks alternate, and medians over all are compared;
-"exchange" is the share of the time that rank 0 spends in sums over ranks, waiting for the other one
-included. The Gauss-Newton step is J'J, a Cholesky factor and the losses of its search.
+Each rank has one thread and a core. Launches of 1 and of 2 ranks alternate, and medians over all
+are compared; "exchange" is the share of the time that rank 0 spends in sums over ranks, waiting for
+the other one included. A core of a virtual machine may lose a third of its speed to others for
+seconds, and two ranks are as slow as the slower core, so the fastest calls are compared as well.
+The Gauss-Newton step is J'J, a Cholesky factor and the losses of its search.
 
     python -m benchmarks.ranks                                 # steps of 4x50 take minutes each
     python -m benchmarks.ranks --what step --step-points 40000      # and a fifth of that
@@ -136,16 +138,19 @@ def launched(ranks: int, what: str, options: argparse.Namespace) -> dict[str, An
         given = {**{n: getattr(options, n) for n in names}, "what": what, "result": result}
         flags = [f"--{n.replace('_', '-')}={value}" for n, value in given.items()]
         launcher = Path(sys.executable).with_name("mpiexec")
-        command = [launcher, "-n", str(ranks), sys.executable, "-m", "benchmarks.ranks", *flags]
+        pinned = [launcher, "-bind-to", "core", "-n", str(ranks)]
+        command = [*pinned, sys.executable, "-m", "benchmarks.ranks", *flags]
         subprocess.run(command, check=True, env=os.environ | {"PINNSOLVE_THREADS": "1"})
         return json.loads(result.read_text())
 
 
 def line(name: str, runs: dict[int, list[tuple[float, float]]], target: float | None) -> str:
-    """Medians and their ratio."""
+    """Medians and their ratio, and that of the fastest calls."""
     one, two = (statistics.median(total for total, _ in runs[ranks]) for ranks in (1, 2))
+    first, second = (min(total for total, _ in runs[ranks]) for ranks in (1, 2))
     shares = [exchange / total for total, exchange in runs[2]]
     text = f"{name:22s} {one:9.3f} s {two:9.3f} s {one / two:7.2f}x"
+    text += f", fastest {first:.3f} and {second:.3f} s: {first / second:.2f}x"
     text += f" {statistics.median(shares):8.1%} exchange"
     return text if target is None else f"{text}   target {target}x"
 
