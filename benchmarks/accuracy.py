@@ -99,7 +99,7 @@ ROWS = (
     ),
     Row("lid-driven cavity, Re = 100", "cavity", 60, 1e-3, 1e-4, 1.13e-4, f"{WEBB}, 403 s"),
     Row("lid-driven cavity, Re = 400", "cavity_400", 90, 5e-3, 1e-3),
-    Row("lid-driven cavity, Re = 1,000", "cavity_1000", 90, 1e-2, 1e-3),
+    Row("lid-driven cavity, Re = 1,000", "cavity_1000", 240, 1e-2, 1e-3),
     Row("flow past a cylinder, drag", "cylinder", 60, 1e-2, 2e-3, None, "", ("drag",)),
     Row("Beltrami flow, 3D and time", "beltrami", 36, 1e-4, 1e-6),
     Row("biharmonic plate", "biharmonic", 20, 1e-6, 1e-9),
