@@ -11,9 +11,9 @@ from threadpoolctl import threadpool_limits
 
 from pinnsolve.devices.communication import AbstractCommunicator
 
-# Rates of kernels over that of a product of the size of a layer, which `python -m
-# benchmarks.cost_model` fits: 1.0 and 0.4 on a core of 2017, 0.7 and 0.7 on one of 2023.
-PRODUCTS, ELEMENTS = 0.8, 0.5
+# Rates of kernels over that of a product of the size of a layer, as `python -m
+# benchmarks.cost_model` fitted them; see docs/scale.md.
+PRODUCTS, ELEMENTS = 0.56, 0.36
 TURN, LONG = 0.001, 0.12  # seconds of a round, and of all rounds of a measurement
 COLUMNS, TILE = 64, 512  # of a layer, and rows that it works on at once
 PARAMETERS, ROWS = 800, 400  # of the Jacobian whose product with itself is timed
