@@ -86,7 +86,7 @@ def _cases(
     """Name -> value of each case."""
     if isinstance(values, Mapping):
         names = [_name(key) for key in values]
-        if isinstance(values, Mapping) and any(isinstance(v, str) for v in values.values()):
+        if any(isinstance(v, str) for v in values.values()):
             raise PinnsolveError("the values of a sweep come in lists, as {'nu': [0.1, 0.01]}")
         combined = itertools.product(*values.values())
         cases = [dict(zip(names, combination, strict=True)) for combination in combined]
@@ -129,11 +129,9 @@ def _problem(problem_of: Problem | Callable[..., Problem], numbers: Mapping[str,
             f"{strangers[0]} is neither an argument of solve nor a parameter of the problem; its "
             f"parameters and unknown numbers are: {', '.join(known) or 'none'}"
         )
-    return (
-        problem_of.at({known[name]: value for name, value in numbers.items()})
-        if numbers
-        else (problem_of)
-    )
+    if not numbers:
+        return problem_of
+    return problem_of.at({known[name]: value for name, value in numbers.items()})
 
 
 def _text(value: Any) -> str:

@@ -221,9 +221,8 @@ class ShardedObjective(AbstractObjective):
             columns = np.ascontiguousarray(mine[:, first : first + width])
             product += columns @ self.gathered(columns).T
         matrix = self.gathered(product)
-        np.add(
-            matrix, matrix.T.copy(), out=matrix
-        )  # a number and its mirror image differ by an ulp
+        # A number and its mirror image differ by an ulp.
+        np.add(matrix, matrix.T.copy(), out=matrix)
         matrix *= 0.5
         return DualEquations(matrix, self.gathered(self.residuals(theta)))
 

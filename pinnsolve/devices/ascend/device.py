@@ -31,10 +31,7 @@ from pinnsolve.devices.finishing import final_graph
 from pinnsolve.diff.graph import Graph, Node
 from pinnsolve.diff.parameters import Layout
 from pinnsolve.diff.residual import PROGRAMS
-from pinnsolve.errors import DeviceError
 from pinnsolve.options import Options
-
-TARGETS = ("ascend", "ascend:cpu")
 
 
 @dataclass(frozen=True)
@@ -54,10 +51,7 @@ class AscendDevice(AbstractDevice):
     name: str = "ascend"
 
     def __post_init__(self) -> None:
-        if self.target not in TARGETS:
-            raise DeviceError(
-                f"there is no target {self.target!r}; choose {' or '.join(map(repr, TARGETS))}"
-            )
+        environment.check_target(self.target)
         check_precision(self.precision)
 
     @cached_property

@@ -141,6 +141,15 @@ def _chip(mindspore: Any) -> str:
         return "unknown"
 
 
+def check_target(name: str) -> None:
+    """DeviceError unless it is the name of a target; nothing is loaded.
+
+    >>> check_target("ascend:cpu")
+    """
+    if name not in TARGETS:
+        raise DeviceError(f"there is no target {name!r}; choose {' or '.join(map(repr, TARGETS))}")
+
+
 def target(name: str) -> str:
     """What MindSpore runs the programs of this device on, "Ascend" or "CPU".
 
@@ -152,8 +161,7 @@ def target(name: str) -> str:
         DeviceError: another name; MindSpore is missing or has already run on another target; a chip
             that has no float32.
     """
-    if name not in TARGETS:
-        raise DeviceError(f"there is no target {name!r}; choose 'ascend' or 'ascend:cpu'")
+    check_target(name)
     wanted = TARGETS[name]
     if wanted == "Ascend":
         found = probe()
