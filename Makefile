@@ -23,7 +23,7 @@ format: $(DEVELOP)
 	$(BIN)/ruff check --fix .
 
 accuracy: $(INSTALLED)
-	$(BIN)/python -m benchmarks.accuracy
+	$(BIN)/python -m benchmarks.accuracy --output outputs/accuracy --docs outputs/accuracy
 
 bench: $(INSTALLED)-bench
 	set -e; for name in $(BENCHMARKS); do echo "== $$name"; $(BIN)/python -m benchmarks.$$name; done

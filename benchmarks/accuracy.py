@@ -2,9 +2,10 @@
 
     python -m benchmarks.accuracy [--budget 0.1] [--only burgers heat] [--processes 2]
 
-Each run is a process of its own, as a user would start it, and one JSON file under the folder; what
-has its file, for the same time and the same text of the problem, is not run again. Then the table
-of docs/accuracy.md and its figure are written. `--budget` multiplies all times.
+Each run is a process of its own, as a user would start it, and one JSON file in benchmarks/records;
+what has its file, for the same time and the same text of the problem, is not run again: with
+`--output` and `--docs` elsewhere, all is. Then the table of docs/accuracy.md and its figures are
+written. `--budget` multiplies all times.
 """
 
 from __future__ import annotations

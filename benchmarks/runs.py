@@ -102,7 +102,8 @@ def records(jobs: Sequence[Job], folder: Path) -> list[dict[str, Any]]:
 def add_arguments(parser: argparse.ArgumentParser, name: str, page: str) -> None:
     """Those of every command that runs jobs and writes to a page of the docs."""
     parser.add_argument("--processes", type=int, default=min(2, os.cpu_count() or 1))
-    parser.add_argument("--output", type=Path, default=Path("outputs") / name)
+    kept = Path(__file__).with_name("records") / name  # results are kept with the code
+    parser.add_argument("--output", type=Path, default=kept)
     parser.add_argument("--docs", type=Path, default=ROOT / "docs", help=f"folder of {page}")
 
 
@@ -187,19 +188,20 @@ def version() -> str:
 
 
 def publish_between(path: Path, name: str, text: str, figures: Mapping[str, Figure]) -> None:
-    """Replace what stands between the two markers of a name in a markdown file by a text and
-    figures, which are written to the folder `figures` beside it.
+    """Replace what stands between the two markers of a name in a markdown file, made where there is
+    none, by a text and figures, which are written to the folder `figures` beside it.
 
     Raises:
         ValueError: the file has no such markers.
     """
     folder = path.parent / "figures"
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     for label, figure in figures.items():
         figure.savefig(folder / f"{label}.png", dpi=110)
         text += f"\n\n![errors over time](figures/{label}.png)"
     begin, end = f"<!-- begin {name} -->", f"<!-- end {name} -->"
-    before, found, rest = path.read_text().partition(begin)
+    page = path.read_text() if path.exists() else f"{begin}{end}\n"
+    before, found, rest = page.partition(begin)
     _, closed, after = rest.partition(end)
     if not (found and closed):
         raise ValueError(f"{path} has no lines {begin} and {end} to write between")

@@ -78,6 +78,12 @@ def test_runs_are_kept_resumed_and_a_crash_stops_no_other(
     assert (runs / "decay-50s-3.json").stat().st_mtime_ns == before
 
 
+def test_a_page_is_made_where_there_is_none(options: list[str], tmp_path: Path) -> None:
+    elsewhere = tmp_path / "mine" / "docs"
+    accuracy.main([*options, "--only", "decay", "--docs", str(elsewhere)], ROWS)
+    assert (elsewhere / "accuracy.md").read_text().startswith("<!-- begin table -->\n| problem")
+
+
 def test_another_text_or_time_is_another_run(options: list[str], tmp_path: Path) -> None:
     problems = tmp_path / "problems"
 
