@@ -186,12 +186,16 @@ def too_small(measured: Tangent | None) -> Finding | None:
 def left_behind(
     evidence: Evidence, first: Sequence[float], losses: Sequence[float]
 ) -> Finding | None:
-    """One condition has hardly fallen while the others have."""
-    if len(losses) < 2:
+    """One condition has hardly fallen while the others have. What was fulfilled at the start cannot
+    fall, and below `CONVERGED` a fall says no more."""
+    before, after = np.array(first), np.array(losses)
+    judged = before > ROUNDING * before.sum()
+    if judged.sum() < 2:
         return None
-    falls = np.array(losses) / np.maximum(first, 1e-300)
+    falls = np.where(judged, after / np.where(judged, before, 1.0), 0.0)
     k = int(np.argmax(falls))
-    others = float(np.median(np.delete(falls, k)))
+    judged[k] = False
+    others = max(float(np.median(falls[judged])), CONVERGED**2)
     if evidence.kinds[k] != "equation" and falls[k] > BEHIND * others:
         return Finding(
             "a condition is left behind",
@@ -237,7 +241,7 @@ def constant(spread: Spread) -> Finding | None:
 def progress(steps: Sequence[int], held_out: Sequence[float]) -> Finding:
     """The run stands still, or it was stopped while it still learnt."""
     before = min(h for step, h in zip(steps, held_out, strict=True) if step <= steps[-1] / 2)
-    gain = max(before / max(min(held_out), 1e-300), 1.0)
+    gain = max(before / max(min(held_out), ROUNDING * before, 1e-300), 1.0)
     if gain < FLAT_HALF and len(steps) > 2:
         return Finding(
             "stagnation",
@@ -246,7 +250,7 @@ def progress(steps: Sequence[int], held_out: Sequence[float]) -> Finding:
         )
     return Finding(
         "out of time",
-        f"the held-out residual fell {gain:.1f} times in the last half of the run",
+        f"the held-out residual fell {gain:.3g} times in the last half of the run",
         "let it run longer: seconds= or steps=",
     )
 

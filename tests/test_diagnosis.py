@@ -215,6 +215,20 @@ def test_conditions_are_judged_by_their_fall_and_by_their_share() -> None:
     assert dominating(evidence("equation"), (1.0,)) is None
 
 
+def test_a_loss_of_0_is_no_measure_of_the_others() -> None:
+    """Neither one that was 0 at the start and is rounding now, nor one that has become 0."""
+    kinds = ("equation", "boundary", "boundary")
+    evidence = Evidence(list("abc"), kinds, [1.0] * 3, History(), [], None, 1.0, False)
+    assert left_behind(evidence, (1, 0.0, 1), (1e-5, 1e-7, 1e-5)) is None
+    assert left_behind(evidence, (1, 1e-33, 1), (1e-5, 1e-7, 1e-5)) is None
+    assert left_behind(evidence, (1, 0.0, 0.0), (1e-5, 0.0, 1e-7)) is None
+    assert left_behind(evidence, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)) is None
+    assert left_behind(evidence, (1, 1, 1), (1e-12, 1e-6, 0.0)) is None  # all have converged
+    found = left_behind(evidence, (1, 1, 0.0), (0.0, 0.5, 0.0))
+    assert found.text == "b has fallen 5e+07 times less than the others"
+    assert "fell 1e+12 times" in str(progress([0, 10, 20, 30], [1.0, 0.5, 0.3, 0.0]))
+
+
 def test_converged_means_the_loss_asked_for_or_a_fall_by_four_decades() -> None:
     def evidence(last: float, target: float | None) -> Evidence:
         records = (

@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from itertools import accumulate, chain, repeat
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from sympy import Eq, cos, exp, pi, sin
 
 import pinnsolve as ps
+from pinnsolve import training
 from pinnsolve.errors import FileError, PinnsolveError, SolutionError
 from pinnsolve.piecewise import Piecewise
 from pinnsolve.solution_file import read_file
@@ -162,12 +164,19 @@ def test_an_equation_of_second_order_takes_values_and_velocities_along() -> None
         string.solve(windows=2, weights={"u(x, 9)": 20.0}, network=network, progress=False)
 
 
-def test_time_is_shared_and_what_is_left_goes_on() -> None:
-    network = ps.MLP(2, 1, width=8, depth=2)
-    solution = HEAT.solve(windows=2, seconds=1.0, network=network, progress=False)
+@pytest.mark.parametrize("ticks", [[0.01], [0.3, 0.3, 0.3, 0.01]])
+def test_time_is_shared_and_what_is_left_goes_on(ticks, monkeypatch) -> None:
+    """By a clock that goes on by a tick whenever it is looked at. Where the first ticks are long,
+    the first window takes more than its share, and the other one has what is left."""
+    times = accumulate(chain(ticks, repeat(ticks[-1])))
+    clock = SimpleNamespace(perf_counter=lambda: next(times))
+    monkeypatch.setattr(training, "time", clock)
+    solution = HEAT.solve(windows=2, seconds=1.0, optimizer=ps.Adam(), **SMALL)
     parts = [[r.seconds for r in solution.history if r.window == k] for k in (0, 1)]
-    assert 0.4 < parts[0][-1] < 0.8
-    assert 0.8 < parts[1][-1] < 1.3
+    used = 0.5 if len(ticks) == 1 else 0.6
+    assert used <= parts[0][-1] < used + 0.1  # no more than a few ticks late
+    assert 1.0 <= parts[1][-1] < 1.1
+    assert [record.step for record in solution.history if record.window == 1][-1] > 5
 
 
 def test_windows_correct_the_windows_of_a_solution(decay: ps.Solution) -> None:

@@ -180,28 +180,68 @@ def surplus(
     homes: dict[str, AbstractShape | None],
     space: Space,
 ) -> list[ProblemError]:
-    """Value and slope of the only field of some place on all of its boundary, to be warned of."""
+    """Value and slope of a field on a part of the boundary of its place, to be warned of where no
+    other part lacks a condition (that were a Cauchy problem) and, of several fields of one place,
+    the part has more conditions than half of their structural order."""
     interior = [c for c in conditions if c.kind == "equation"]
     others = [c for c in conditions if c.kind == "boundary"]
     found = []
-    for field in fields:
-        place, order = homes[field.name], _order(interior, field.name, space)
-        if order < 2 or sum(homes[f.name] == place for f in fields) > 1:
-            continue
+    for place in dict.fromkeys(homes.values()):
+        residents = [f for f in fields if homes[f.name] == place]
+        order = max(structural_order(interior, residents, k) for k in space.axes)
+        names = {f.name for f in residents}
+        mine = [c for c in others if not names.isdisjoint(c.fields)]
         stretches = _stretches(place or space.shape, space)
-        masks = [[covers(c, s.points, space) for c in others] for s in stretches]
-        least = [count.min() for count in _own(field, [field], others, masks)]
-        if least and min(least) >= order:
-            found.append(
-                ProblemError(
-                    "PS-W003",
-                    f"there are {min(least)} conditions on all of the boundary of {field.name}, "
-                    f"where equations of order {order} take {order // 2}",
-                    "  and  ".join(c.source for c in others if c.fields == {field.name}),
-                    "leave some of them out, unless they follow from each other",
-                )
-            )
+        masks = [[covers(c, s.points, space) for c in mine] for s in stretches]
+        complete = all((_count(None, mine, mask) >= order // 2).all() for mask in masks)
+        if order < 2 or not complete:
+            continue
+        for field in residents:
+            crowded = [
+                (stretch, given)
+                for stretch, mask in zip(stretches, masks, strict=True)
+                if (given := _crowding(field, names, mine, mask, ceil(order / 2)))
+            ]
+            if crowded:
+                found.append(_crowded(field, crowded, len(stretches), order))
     return found
+
+
+def _crowding(
+    field: Field,
+    residents: set[str],
+    conditions: Sequence[Condition],
+    mask: Sequence[NDArray[np.bool_]],
+    share: int,
+) -> list[Condition]:
+    """Two conditions or more on a field alone, of different orders, on all of a stretch that has
+    more than its `share` of conditions on the fields of this place. Those that are on sides of a
+    box only are counted along its coordinates."""
+    here = [
+        c
+        for c, covered in zip(conditions, mask, strict=True)
+        if covered.all() and len(c.sites) == 1 and c.fields <= residents
+    ]
+    alone = [c for c in here if c.fields == {field.name}]
+    orders = {max(sum(jet.orders) for jet in c.jets) for c in alone}
+    on_part = any(c.where is not None for c in alone)
+    return alone if on_part and len(here) > share and len(orders) > 1 else []
+
+
+def _crowded(
+    field: Field, crowded: Sequence[tuple[Stretch, list[Condition]]], parts: int, order: int
+) -> ProblemError:
+    given = dict.fromkeys(c for _, conditions in crowded for c in conditions)
+    names = ", ".join(stretch.name for stretch, _ in crowded)
+    where = "all of the boundary" if len(crowded) == parts else names
+    least = min(len(conditions) for _, conditions in crowded)
+    return ProblemError(
+        "PS-W003",
+        f"there are {least} conditions on {field.name} on {where}, where equations of order "
+        f"{order} take {order // 2}",
+        "  and  ".join(c.source for c in given),
+        "leave some of them out, unless they follow from each other",
+    )
 
 
 def _check_meetings(

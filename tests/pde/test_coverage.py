@@ -133,8 +133,76 @@ def test_materials_that_lack_a_condition_are_found(conditions: Any, said: str):
 
 
 def test_value_and_flux_everywhere_are_warned_of():
-    with pytest.warns(ProblemWarning, match=r"PS-W003.*2 conditions on all of the boundary of u"):
+    with pytest.warns(ProblemWarning, match=r"PS-W003.*2 conditions on u on all of the boundary"):
         ps.Problem(ps.laplace(u), ps.on(PLATE.boundary, {u: x, u.dn: 1}), domain=PLATE)
+
+
+Q = ps.field("Q", x, y)
+FLUX = "2 conditions on u on hole, where equations of order 2 take 1"
+CROWDED = {
+    "value and flux of a hole": (
+        *(FLUX, PLATE, ps.laplace(u)),
+        *(ps.on(WALLS, u), ps.on(PLATE.hole, {u: 1, u.dn: 0})),
+    ),
+    "on a part of another shape": (
+        *(FLUX, PLATE, ps.laplace(u), *SIDES),
+        *(ps.on(PLATE.hole, u), ps.on(HOLE.hole, u.dn)),
+    ),
+    "in time": (
+        *(FLUX.replace("u on", "w on"), {(x, y): PLATE, t: (0, 1)}, w.dt - ps.laplace(w)),
+        *(w(x, y, 0), ps.on(WALLS, w), ps.on(PLATE.hole, w, w.dn)),
+    ),
+    "a rectangle": (
+        *("3 conditions along x, where the equations are of order 2", BOX, ps.laplace(u)),
+        *(ps.on(BOX.boundary, u), ps.on(BOX.left, u.dn)),
+    ),
+    "order four": (
+        *("3 conditions on u on hole, where equations of order 4 take 2", PLATE),
+        *(ps.laplace(ps.laplace(u)), ps.on(PLATE.boundary, u, u.dn), ps.on(PLATE.hole, u.dnn)),
+    ),
+    "one of two fields": (
+        *("2 conditions on u on hole, where equations of order 4 take 2", PLATE),
+        *(ps.laplace(u) - v, ps.laplace(v), ps.on(PLATE.boundary, u, v), ps.on(PLATE.hole, u.dn)),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CROWDED)
+def test_value_and_flux_on_a_part_are_warned_of_once(name: str):
+    said, domain, *statements = CROWDED[name]
+    with pytest.warns(ProblemWarning) as caught:
+        problem = ps.Problem(*statements, domain=domain)
+    assert [said in str(one.message) and "PS-W003" in str(one.message) for one in caught] == [True]
+    assert problem.check()["PS-W003"].verdict == "warning"
+
+
+FLOW = (ps.laplace(u) - Q.dx, ps.laplace(v) - Q.dy, u.dx + v.dy)
+ALLOWED = {
+    "some other part has none": (PLATE, ps.laplace(u), ps.on(PLATE.hole, u, u.dn)),
+    "four of order four": (
+        *(PLATE, ps.laplace(ps.laplace(u))),
+        *(ps.on(WALLS, u, u.dn), ps.on(PLATE.hole, u, u.dn)),
+    ),
+    "one field has both, the other none": (
+        *(PLATE, ps.laplace(u) - v, ps.laplace(v), ps.on(WALLS, u, v)),
+        ps.on(PLATE.hole, u, u.dn),
+    ),
+    "a flow": (PLATE, FLOW, ps.on(WALLS, u, v), ps.on(PLATE.hole, u, u.dn + Q), Q(0, 0)),
+    "an unknown number": (
+        *(PLATE, ps.laplace(u) - ps.unknown("k", guess=1.0)),
+        *(ps.on(WALLS, u), ps.on(PLATE.hole, u, u.dn - 1)),
+    ),
+    "measurements": (
+        *(PLATE, ps.laplace(u), ps.on(WALLS, u), ps.on(PLATE.hole, u, u.dn)),
+        ps.observations({u: [1.0]}, at={x: [0.1], y: [0.1]}),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ALLOWED)
+def test_value_and_flux_where_the_count_fits_are_accepted(name: str):
+    domain, *statements = ALLOWED[name]
+    assert ps.Problem(*statements, domain=domain).check()["PS-W003"].verdict != "warning"
 
 
 def test_a_system_without_values_on_a_hole_is_found():
