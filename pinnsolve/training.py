@@ -344,7 +344,7 @@ class Training:
                 "scaling": system.scaling.replace("\n", "; "),
                 "sizes": self.pipeline.sizes,
                 "channels": self.pipeline.channels,
-                "ansatz": "; ".join(map(str, model.forms)),
+                "ansatz": "; ".join(form.shown for form in model.forms),
                 "exact": "; ".join(self.pipeline.exact),
                 "soft": "; ".join(f"{name} ({why})" for name, why in self.pipeline.soft.items()),
                 "weights": self._weights_text(run.weighting),

@@ -62,6 +62,7 @@ CONFINED = {
     "sympy": (
         "pinnsolve.geometry",
         "pinnsolve.pde",
+        "pinnsolve.diff.alike",
         "pinnsolve.diff.freeze",
         "pinnsolve.diff.plan",
         "problems",

@@ -1,18 +1,20 @@
 """From sympy expressions to nodes.
 
 Whole numbers up to 12 stay in the program's text; every other number becomes a coefficient, an
-input of the program, so that another viscosity needs no new program.
+input of the program, so that another viscosity needs no new program. Of a sum of many terms that
+differ only in their numbers these are rows in the text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import sympy
 
 from pinnsolve.diff import compositions as made
 from pinnsolve.diff import functions as ops
+from pinnsolve.diff.alike import alike
 from pinnsolve.diff.graph import Node, Operand
 from pinnsolve.errors import GraphError
 from pinnsolve.pde.integrals import Quadrature
@@ -97,8 +99,7 @@ def _freeze(expression: Any, symbols: Mapping[Any, Node]) -> Operand:
             *expression.free_symbols, as_Add=expression.is_Add
         )
         total: Operand | None = None
-        for argument in sympy.ordered(rest.args if rest.func is expression.func else [rest]):
-            value = _freeze(argument, symbols)
+        for value in _parts(rest.args if rest.func is expression.func else [rest], join, symbols):
             total = value if total is None else join(total, value)
         assert total is not None
         trivial = numeric == (0 if expression.is_Add else 1)
@@ -121,6 +122,40 @@ def _freeze(expression: Any, symbols: Mapping[Any, Node]) -> Operand:
         f"{expression.func.__name__} in {expression} is not available in an equation; "
         f"available: {names}, powers, Max, Min and Piecewise"
     )
+
+
+def _parts(
+    arguments: Sequence[Any], join: Callable[..., Node], symbols: Mapping[Any, Node]
+) -> Iterator[Operand]:
+    """The values of what is added or multiplied; terms of which many are alike are summed first."""
+    terms, many = tuple(arguments), ()
+    if join is ops.add and _at_points(arguments, symbols):
+        terms, many = alike(terms, _is_function)
+    for argument in sympy.ordered(terms):
+        yield _freeze(argument, symbols)
+    for group in many:
+        rows = {slot: _row(numbers) for slot, numbers in group.rows.items()}
+        yield ops.sum_columns(ops.as_node(_freeze(group.template, {**symbols, **rows})))
+
+
+def _is_function(expression: Any) -> bool:
+    return expression.func in FUNCTIONS
+
+
+def _at_points(terms: Sequence[Any], symbols: Mapping[Any, Node]) -> bool:
+    """Whether the terms are numbers at each point, so that a row of numbers fits beside them."""
+    found = set().union(*(term.free_symbols for term in terms))
+    nodes = [symbols[s] for s in found if s in symbols]
+    return all(n.dims == (1,) or (not n.points and not n.dims) for n in nodes) and any(
+        n.points == 1 for n in nodes
+    )
+
+
+def _row(numbers: Sequence[Any]) -> Node:
+    """One number for all where they are equal, else a row that is part of the program."""
+    if all(n == numbers[0] for n in numbers):
+        return ops.as_node(number(numbers[0]))
+    return ops.constant([float(n) for n in numbers])
 
 
 def _choice(expression: sympy.Piecewise, symbols: Mapping[Any, Node]) -> Operand:

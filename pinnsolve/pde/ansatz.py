@@ -37,6 +37,7 @@ from pinnsolve.pde.numeric import evaluate
 from pinnsolve.pde.system import System
 
 LARGEST = 1000  # operations in a lift that is worth its evaluation
+SHOWN = 24  # terms of a sum that a report has in full
 MOST = 24  # conditions on a field: the product of many distances is near zero nearly everywhere
 
 
@@ -59,8 +60,20 @@ class Ansatz:
     exponential: bool = False
 
     def __str__(self) -> str:
-        lift = "" if self.lift == 0 else f"{self.lift} + "
-        inner = f"{lift}{self.factor * sympy.Symbol('N')}"
+        return self._with(str(self.lift))
+
+    @property
+    def shown(self) -> str:
+        """The form in few words: a long sum by its first terms."""
+        terms = sympy.Add.make_args(self.lift)
+        if len(terms) <= SHOWN:
+            return str(self)
+        first = " + ".join(map(str, list(sympy.ordered(terms))[:2]))
+        return self._with(f"{first} + ... ({len(terms)} terms)")
+
+    def _with(self, lift: str) -> str:
+        inner = f"{self.factor * sympy.Symbol('N')}"
+        inner = inner if self.lift == 0 else f"{lift} + {inner}"
         return f"{self.field} = " + (f"exp({inner})" if self.exponential else inner)
 
 

@@ -38,12 +38,11 @@ def known_parts(problem: Problem, given: Mapping[Any, Any]) -> tuple[Ansatz, ...
     for key, value in given.items():
         name = key.name if isinstance(key, Field) else str(key)
         known = sympy.sympify(value, strict=True)
-        shown = f"around={{{name}: {text(known)}}}"
         if name not in fields:
             raise ProblemError(
                 "PS-E072",
                 f"a known part is given for {name}, which is no field of the problem",
-                shown,
+                _shown(name, known),
                 f"its fields are {', '.join(fields)}",
             )
         coordinates = fields[name].coordinates
@@ -53,8 +52,12 @@ def known_parts(problem: Problem, given: Mapping[Any, Any]) -> tuple[Ansatz, ...
             raise ProblemError(
                 "PS-E072",
                 f"the known part of {name} contains {what}",
-                shown,
+                _shown(name, known),
                 f"use numbers and the coordinates {', '.join(map(str, coordinates))}",
             )
         forms.append(about(name, known, 1.0))
     return tuple(forms)
+
+
+def _shown(name: str, known: Any) -> str:
+    return f"around={{{name}: {text(known)}}}"

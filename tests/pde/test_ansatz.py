@@ -1,5 +1,7 @@
 """Lifts and factors, checked in the equations as the user wrote them, with any network inside."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import sympy
@@ -282,3 +284,11 @@ def test_refusal_names_the_condition_and_why() -> None:
         refuse(system, {r.name: "it is so" for r in system.conditions} | reasons)
     assert "it is so" in str(caught.value)
     assert "u(x, 0)" in str(caught.value)
+
+
+def test_a_long_lift_is_shown_by_its_first_terms() -> None:
+    series = sympy.Add(*(cos(k * x) / k for k in range(1, 101)))
+    form = Ansatz("u", series, 1 - x, ())
+    assert form.shown == "u = cos(x) + cos(2*x)/2 + ... (100 terms) + N*(1 - x)"
+    assert len(str(form)) > 1000
+    assert replace(form, lift=x).shown == "u = x + N*(1 - x)"
