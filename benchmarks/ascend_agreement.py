@@ -25,8 +25,8 @@ from pinnsolve.devices.reference import ReferenceDevice
 from pinnsolve.errors import ProblemWarning
 from pinnsolve.nets import Cell
 from pinnsolve.pipeline import Pipeline, compile_problem
-from pinnsolve.points import Collocation, Points
-from pinnsolve.weights import FixedWeights
+from pinnsolve.sampling.points import Collocation, Points
+from pinnsolve.sampling.weights import FixedWeights
 
 PRECISIONS = "float64", "float32"
 BOUNDS = {"float64": 1e-12, "float32": 1e-5}

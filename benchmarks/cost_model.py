@@ -1,9 +1,9 @@
 """The cost model against measurement, on one rank and on two.
 
 On one rank, the programs of some problems are timed at few and at many points, and the rates that
-`pinnsolve.machine` takes for kernels, relative to those of numpy, are fitted. Then whole steps are
-timed on 1 and 2 ranks of one thread, each beside what `problem.estimate` says for the machine as it
-measures itself.
+`pinnsolve.cost.machine` takes for kernels, relative to those of numpy, are fitted. Then whole
+steps are timed on 1 and 2 ranks of one thread, each beside what `problem.estimate` says for the
+machine as it measures itself.
 
     python -m benchmarks.cost_model
 """
@@ -26,17 +26,17 @@ from scipy.optimize import nnls
 
 import pinnsolve as ps
 from benchmarks.measure import table
-from pinnsolve.cost_estimate import model_of
-from pinnsolve.cost_model import ITERATIONS, RANK, CostModel
+from pinnsolve.cost.estimate import model_of
+from pinnsolve.cost.machine import ELEMENTS, PRODUCTS, Machine
+from pinnsolve.cost.model import ITERATIONS, RANK, CostModel
 from pinnsolve.devices.base import AbstractObjective
 from pinnsolve.devices.communication import MPI, AbstractCommunicator
 from pinnsolve.devices.cpu import CpuDevice
-from pinnsolve.machine import ELEMENTS, PRODUCTS, Machine
 from pinnsolve.optim.base import Vector
 from pinnsolve.optim.solvers import AbstractSolver
 from pinnsolve.pipeline import Pipeline, compile_problem
-from pinnsolve.points import Collocation, Points
-from pinnsolve.solve import shared
+from pinnsolve.runs.solve import shared
+from pinnsolve.sampling.points import Collocation, Points
 from problems import burgers, kovasznay
 
 # Problem, hidden layers, width, points inside; the last only steps with the gradient.
@@ -211,7 +211,7 @@ def main() -> None:
     print(
         f"\nfitted: {products / 1e9:.3g} GFLOP/s in products, {elements / 1e9:.3g} in the rest, "
         f"{1e6 * dispatch:.3g} us a dispatch\n"
-        f"pinnsolve/machine.py: PRODUCTS {PRODUCTS * products / alone.products:.2f} (now "
+        f"pinnsolve/cost/machine.py: PRODUCTS {PRODUCTS * products / alone.products:.2f} (now "
         f"{PRODUCTS}), ELEMENTS {ELEMENTS * elements / alone.elements:.2f} (now {ELEMENTS})\n"
         f"measured on the spot: {alone.updates / 1e9:.3g} GFLOP/s in J'J, "
         f"{alone.streaming / 1e9:.3g} GB/s from memory; 2 ranks: {1e6 * network.latency:.3g} us, "

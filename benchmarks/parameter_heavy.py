@@ -28,8 +28,8 @@ from pinnsolve.devices.cpu import CpuDevice
 from pinnsolve.optim.base import Vector
 from pinnsolve.optim.solvers import AbstractSolver
 from pinnsolve.pipeline import compile_problem
-from pinnsolve.points import Collocation, Points
-from pinnsolve.solve import shared
+from pinnsolve.runs.solve import shared
+from pinnsolve.sampling.points import Collocation, Points
 from problems import burgers
 
 DAMPINGS = (1e-1, 1e-3, 1e-5, 1e-7, 1e-9)

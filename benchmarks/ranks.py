@@ -33,7 +33,7 @@ from pinnsolve.devices.communication import MPI, AbstractCommunicator
 from pinnsolve.devices.cpu import CpuDevice
 from pinnsolve.devices.sharded import ShardedDevice
 from pinnsolve.pipeline import Pipeline, compile_problem
-from pinnsolve.points import Collocation, Points
+from pinnsolve.sampling.points import Collocation, Points
 from problems import burgers
 
 T = TypeVar("T")

@@ -24,11 +24,11 @@ from typing import Any, NamedTuple
 import pinnsolve as ps
 from pinnsolve.devices.cpu import gram
 from pinnsolve.devices.cpu.jit import Runs
-from pinnsolve.history import Record
 from pinnsolve.optim.broyden import Update
 from pinnsolve.optim.linear import Factor, ShiftedMatrix
 from pinnsolve.optim.triangular import Triangular, TriangularFactor
-from pinnsolve.training import Training
+from pinnsolve.solutions.history import Record
+from pinnsolve.training.loop import Training
 from problems import burgers
 
 PARTS: tuple[str, ...] = ("kernels", "linear algebra", "looks")

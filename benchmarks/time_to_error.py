@@ -27,9 +27,9 @@ import pinnsolve as ps
 from benchmarks import deepxde_runs
 from benchmarks.cases import Array
 from benchmarks.measure import SkippedError, Worker, available, save, table, text
-from pinnsolve.field_evaluator import FieldEvaluator
 from pinnsolve.pde.system import normalize
 from pinnsolve.pipeline import approximate
+from pinnsolve.solutions.field_evaluator import FieldEvaluator
 
 TARGETS = (1e-3, 1e-4, 1e-5)
 SOLVERS = {"pinnsolve": "", "deepxde-pytorch": "torch", "deepxde-jax": "jax"}

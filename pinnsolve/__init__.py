@@ -3,11 +3,8 @@
 from pinnsolve import diff, nets, ops
 from pinnsolve.cache import clear_cache
 from pinnsolve.compiled import jit
-from pinnsolve.continuation import continuation
-from pinnsolve.domain_plot import plot_domain
-from pinnsolve.draws import R3, RAD, RAR, Gauss, Sobol, Uniform
-from pinnsolve.ensemble import ensemble
-from pinnsolve.exporting import export
+from pinnsolve.cost.machine import Machine
+from pinnsolve.formats.exporting import export
 from pinnsolve.geometry import (
     Box,
     Circle,
@@ -27,8 +24,7 @@ from pinnsolve.geometry import (
     Triangle,
     read_polygons,
 )
-from pinnsolve.loading import load
-from pinnsolve.machine import Machine
+from pinnsolve.geometry.domain_plot import plot_domain
 from pinnsolve.nets import MLP, SIREN
 from pinnsolve.optim import (
     BFGS,
@@ -84,13 +80,13 @@ from pinnsolve.pde.tabulated import tabulated
 from pinnsolve.pde.units import quantity
 from pinnsolve.pde.unknowns import unknown
 from pinnsolve.pde.variational import ritz
-from pinnsolve.points import Points
-from pinnsolve.solution import Solution
-from pinnsolve.solution_ensemble import Ensemble
-from pinnsolve.solution_sweep import Sweep
-from pinnsolve.solve import solve
-from pinnsolve.sweep import sweep
-from pinnsolve.weights import (
+from pinnsolve.runs.continuation import continuation
+from pinnsolve.runs.ensemble import ensemble
+from pinnsolve.runs.solve import solve
+from pinnsolve.runs.sweep import sweep
+from pinnsolve.sampling.draws import R3, RAD, RAR, Gauss, Sobol, Uniform
+from pinnsolve.sampling.points import Points
+from pinnsolve.sampling.weights import (
     BalancedWeights,
     CausalWeights,
     FixedWeights,
@@ -99,6 +95,10 @@ from pinnsolve.weights import (
     RBAWeights,
     SelfAdaptiveWeights,
 )
+from pinnsolve.solutions.ensemble import Ensemble
+from pinnsolve.solutions.loading import load
+from pinnsolve.solutions.solution import Solution
+from pinnsolve.solutions.sweep import Sweep
 
 __version__ = "0.1.0"
 

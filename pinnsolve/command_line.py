@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from pinnsolve.devices.communication import pick_communicator
 from pinnsolve.pde.problem import Problem
-from pinnsolve.solution import Solution
+from pinnsolve.solutions.solution import Solution
 
 Quantities = Callable[[Solution], Mapping[str, float]]
 

@@ -29,7 +29,7 @@ from pinnsolve import nets, ops
 from pinnsolve.devices.choice import pick_device
 from pinnsolve.devices.communication import MPI, AbstractCommunicator, pick_communicator
 from pinnsolve.errors import FileError, PinnsolveError
-from pinnsolve.network_choice import Network
+from pinnsolve.nets.choice import Network
 from pinnsolve.options import Options, cann_folders, usable_cores
 from pinnsolve.pde.problem import Problem
 from pinnsolve.self_check import Case, Finding

@@ -28,8 +28,8 @@ from pinnsolve.diff.residual import Approximator, residual_nodes
 from pinnsolve.diff.schemes import block_schemes
 from pinnsolve.errors import NetworkError, PinnsolveError
 from pinnsolve.nets import Cell
+from pinnsolve.nets.choice import Network, cells_of
 from pinnsolve.nets.initializers import constant
-from pinnsolve.network_choice import Network, cells_of
 from pinnsolve.pde.ansatz import Ansatz, Reasons, impose, refuse, with_positive
 from pinnsolve.pde.columns import column_values
 from pinnsolve.pde.compatibility import incompatible

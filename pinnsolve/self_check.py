@@ -12,10 +12,10 @@ import numpy as np
 
 from pinnsolve.devices.base import AbstractDevice, AbstractObjective, Array
 from pinnsolve.devices.reference import ReferenceDevice
-from pinnsolve.network_choice import Network
+from pinnsolve.nets.choice import Network
 from pinnsolve.pde.problem import Problem
 from pinnsolve.pipeline import Pipeline, compile_problem
-from pinnsolve.points import Collocation, Points, Sample
+from pinnsolve.sampling.points import Collocation, Points, Sample
 
 INTERIOR, BOUNDARY = 64, 16  # points of each set
 WEIGHTS = 2  # of each array of parameters whose derivative is compared

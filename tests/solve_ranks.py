@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 import pinnsolve as ps
-from pinnsolve import agreement, training
-from pinnsolve.agreement import digest
 from pinnsolve.command_line import run
 from pinnsolve.devices.communication import MPI
 from pinnsolve.devices.cpu import jit
 from pinnsolve.errors import FileError
+from pinnsolve.training import agreement, loop
+from pinnsolve.training.agreement import digest
 from problems.references import Reference
 from tests.heat import HEAT
 
@@ -110,10 +110,10 @@ def called_back() -> dict[str, Any]:
 
 def clocks() -> dict[str, Any]:
     """Clocks of ranks go at different rates."""
-    clock = training.Training._clock
-    training.Training._clock = lambda self: clock(self) * (1 + 9 * ranks.rank)
+    clock = loop.Training._clock
+    loop.Training._clock = lambda self: clock(self) * (1 + 9 * ranks.rank)
     solution = HEAT.solve(**LONG, seconds=0.4)
-    training.Training._clock = clock
+    loop.Training._clock = clock
     return told(solution)
 
 
@@ -154,7 +154,7 @@ def resumed() -> dict[str, Any]:
 
 def dying() -> dict[str, Any]:
     """A run that is saved after every step goes on from a checkpoint, and a rank dies."""
-    training.CHECKPOINT_SECONDS, training.CHECKPOINT_SHARE = 0.0, np.inf
+    loop.CHECKPOINT_SECONDS, loop.CHECKPOINT_SHARE = 0.0, np.inf
     if ranks.rank == 1:
         at_step(7, lambda: os.kill(os.getpid(), signal.SIGKILL))
     return told(HEAT.solve(**SETTINGS, steps=1000, checkpoint="run.h5"))

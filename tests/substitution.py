@@ -19,7 +19,7 @@ from pinnsolve.diff.residual import Approximator, residual_nodes
 from pinnsolve.pde.coordinates import Coordinate
 from pinnsolve.pde.problem import Problem
 from pinnsolve.pde.system import Block, Jet, System, normalize
-from pinnsolve.points import Collocation, Points
+from pinnsolve.sampling.points import Collocation, Points
 
 
 class AbstractNumbers(ABC):

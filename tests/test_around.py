@@ -6,7 +6,7 @@ from sympy import Eq, Symbol, exp, sqrt
 
 import pinnsolve as ps
 from pinnsolve.errors import PinnsolveError, ProblemError
-from pinnsolve.solution import load
+from pinnsolve.solutions.solution import load
 
 x = ps.coordinates("x")[0]
 u = ps.field("u", x)

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from pinnsolve.command_line import run
-from pinnsolve.estimates import Estimate
-from pinnsolve.history import History, Record
+from pinnsolve.solutions.estimates import Estimate
+from pinnsolve.solutions.history import History, Record
 
 KNOWN: Any = SimpleNamespace(
     axes={}, values={}, error=2e-13, source="a formula", unknowns={"nu": 0.5}

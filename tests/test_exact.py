@@ -11,8 +11,8 @@ from sympy import Eq, Rational, cos, exp, pi, sin
 import pinnsolve as ps
 from pinnsolve.devices.reference import ReferenceDevice
 from pinnsolve.errors import PinnsolveError, ProblemError
-from pinnsolve.field_evaluator import FieldEvaluator
 from pinnsolve.pipeline import Pipeline, compile_problem
+from pinnsolve.solutions.field_evaluator import FieldEvaluator
 
 x, y, t = ps.coordinates("x y t")
 u = ps.field("u", x, t)

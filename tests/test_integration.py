@@ -10,8 +10,8 @@ from sympy import cos, exp, pi, sin
 
 import pinnsolve as ps
 from pinnsolve.errors import SolutionError
-from pinnsolve.named_fields import AbstractFields
 from pinnsolve.pde.numeric import evaluate
+from pinnsolve.solutions.named_fields import AbstractFields
 
 x, y, t = ps.coordinates("x y t")
 u = ps.field("u", x, y)

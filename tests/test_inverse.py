@@ -13,7 +13,7 @@ from pinnsolve.devices.cpu import CpuDevice
 from pinnsolve.devices.reference import ReferenceDevice
 from pinnsolve.errors import PinnsolveError
 from pinnsolve.pipeline import compile_problem
-from pinnsolve.points import Collocation, Points
+from pinnsolve.sampling.points import Collocation, Points
 
 (t,) = ps.coordinates("t")
 y = ps.field("y", t)

@@ -7,9 +7,9 @@ import pytest
 from sympy import exp, pi, sin
 
 import pinnsolve as ps
-from pinnsolve import training
-from pinnsolve.comparison import Probe, compare
 from pinnsolve.errors import SolutionError
+from pinnsolve.solutions.comparison import Probe, compare
+from pinnsolve.training import loop
 from tests.heat import HEAT, t, x
 
 SMALL = {"network": ps.MLP(2, 1, width=8, depth=2), "progress": False, "threads": 1}
@@ -48,7 +48,7 @@ def test_measuring_takes_no_training_time(monkeypatch: pytest.MonkeyPatch) -> No
         return {"u": 1.0}
 
     monkeypatch.setattr(Probe, "errors", slow)
-    monkeypatch.setattr(training, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+    monkeypatch.setattr(loop, "time", SimpleNamespace(perf_counter=lambda: now[0]))
     solution = HEAT.solve(steps=20, reference=GRID, device="reference", **SMALL)
     assert now[0] == 3000.0
     assert solution.seconds == 0.0

@@ -11,7 +11,7 @@ from sympy import Eq, exp, sin
 
 import pinnsolve as ps
 from pinnsolve.errors import SolutionError
-from pinnsolve.solution_ensemble import Ensemble
+from pinnsolve.solutions.ensemble import Ensemble
 from tests.waves import shifted
 
 X, T = np.linspace(0, 2, 9)[:, None], np.linspace(0, 3, 7)

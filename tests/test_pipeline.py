@@ -6,10 +6,10 @@ from sympy import Eq, cos, pi, sin
 
 import pinnsolve as ps
 from pinnsolve.devices.reference import ReferenceDevice
-from pinnsolve.field_evaluator import FieldEvaluator
 from pinnsolve.pipeline import compile_problem
-from pinnsolve.points import Collocation, Points
-from pinnsolve.weights import FixedWeights
+from pinnsolve.sampling.points import Collocation, Points
+from pinnsolve.sampling.weights import FixedWeights
+from pinnsolve.solutions.field_evaluator import FieldEvaluator
 
 x, t = ps.coordinates("x t")
 u = ps.field("u", x, t)

@@ -11,7 +11,7 @@ import pytest
 from sympy import Eq
 
 import pinnsolve as ps
-from pinnsolve.policy import Choice
+from pinnsolve.training.policy import Choice
 from tests.devices.ranks import on_ranks
 from tests.heat import HEAT, t, u, x
 from tests.mpi import MPIEXEC, ROOT, launch
@@ -195,7 +195,7 @@ def test_what_was_chosen_for_some_threads_stays_with_others(
     def choose(*_: Any, threads: int, **__: Any) -> Choice:
         return Choice(ps.LevenbergMarquardt(), ps.Points(first=threads), "", threads)
 
-    monkeypatch.setattr(import_module("pinnsolve.solve"), "choose", choose)
+    monkeypatch.setattr(import_module("pinnsolve.runs.solve"), "choose", choose)
     file = tmp_path / "run.h5"
     HEAT.solve(**SETTINGS, steps=2, checkpoint=file)
     resumed = on_ranks(

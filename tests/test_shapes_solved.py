@@ -7,8 +7,8 @@ import pytest
 from sympy import Rational, cos, exp
 
 import pinnsolve as ps
-from pinnsolve.draws import AbstractDraw
 from pinnsolve.errors import FileError
+from pinnsolve.sampling.draws import AbstractDraw
 
 x, y, t = ps.coordinates("x y t")
 u, v = ps.fields("u v", x, y)

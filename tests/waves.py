@@ -9,12 +9,12 @@ import sympy
 from numpy.typing import NDArray
 from sympy import Eq, cos, pi, sin
 
-from pinnsolve.history import History, Record
 from pinnsolve.pde.boundary import on_boundary
 from pinnsolve.pde.coordinates import coordinates, parameter
 from pinnsolve.pde.fields import field
 from pinnsolve.pde.problem import Problem
-from pinnsolve.solution import Solution
+from pinnsolve.solutions.history import History, Record
+from pinnsolve.solutions.solution import Solution
 
 
 @dataclass(frozen=True, eq=False)

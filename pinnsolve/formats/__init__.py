@@ -98,7 +98,7 @@ def _mindir(function: Pointwise, name: str, precision: str) -> Files:
 
 
 def _version() -> str:
-    from pinnsolve.function_file import version  # it loads h5py
+    from pinnsolve.formats.function_file import version  # it loads h5py
 
     return version()
 

@@ -212,16 +212,16 @@ class Problem:
             )
 
     def solve(self, **options: Any) -> Any:
-        """Solve the problem; see `pinnsolve.solve.solve` for the options. Returns a `Solution`."""
+        """Solve the problem: a `Solution`. For the options see `pinnsolve.runs.solve.solve`."""
         # The only import that goes up, so that a script needs one import and one call.
-        from pinnsolve.solve import solve
+        from pinnsolve.runs.solve import solve
 
         return solve(self, **options)
 
     def estimate(self, ranks: int = 1024, **options: Any) -> Any:
         """What a step of each optimizer takes on one process and on up to `ranks`, predicted. For
-        the options see `pinnsolve.cost_estimate.estimate`. Returns a `CostEstimate`: print it."""
-        from pinnsolve.cost_estimate import estimate  # like solve(), it is made of all the rest
+        the options see `pinnsolve.cost.estimate.estimate`. Returns a `CostEstimate`: print it."""
+        from pinnsolve.cost.estimate import estimate  # like solve(), it is made of all the rest
 
         return estimate(self, ranks, **options)
 

@@ -11,7 +11,7 @@ from pinnsolve.devices.base import AbstractObjective
 from pinnsolve.devices.choice import pick_device
 from pinnsolve.optim import AbstractOptimizer
 from pinnsolve.pipeline import compile_problem
-from pinnsolve.points import Collocation, Points
+from pinnsolve.sampling.points import Collocation, Points
 from tests.heat import EXACT, HEAT
 
 # One block, since all conditions hold by construction: few programs to compile.

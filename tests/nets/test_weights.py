@@ -8,7 +8,7 @@ from sympy import pi, sin
 
 import pinnsolve as ps
 from pinnsolve.nets import MLP
-from pinnsolve.network_choice import default_network
+from pinnsolve.nets.choice import default_network
 from pinnsolve.pde.system import normalize
 from tests.nets.formulas import DOUBLE, mlp
 

@@ -18,7 +18,6 @@ import pinnsolve as ps
 from pinnsolve import MLP
 from pinnsolve.devices.base import AbstractExecutable, BlockPoints
 from pinnsolve.devices.cpu import CpuDevice
-from pinnsolve.field_evaluator import FieldEvaluator
 from pinnsolve.optim import (
     BFGS,
     CG,
@@ -46,6 +45,7 @@ from pinnsolve.optim import (
     SSBroyden,
 )
 from pinnsolve.pipeline import Model, build, plan, represent
+from pinnsolve.solutions.field_evaluator import FieldEvaluator
 from tests.devices.gallery import points_of, system_of
 from tests.heat import HEAT
 

@@ -8,14 +8,14 @@ from sympy import Eq, cos, exp, pi, sin
 
 import pinnsolve as ps
 from pinnsolve.devices.choice import pick_device
-from pinnsolve.draws import AbstractDraw
 from pinnsolve.errors import ProblemError, ProblemWarning
 from pinnsolve.pde.sampling import sample, site_points
 from pinnsolve.pde.system import normalize
 from pinnsolve.pde.tree import problem_from_data, problem_to_data
 from pinnsolve.pipeline import compile_problem
-from pinnsolve.points import Collocation
-from pinnsolve.weights import FixedWeights
+from pinnsolve.sampling.draws import AbstractDraw
+from pinnsolve.sampling.points import Collocation
+from pinnsolve.sampling.weights import FixedWeights
 
 x, y, t = ps.coordinates("x y t")
 u, v = ps.fields("u v", x, y)

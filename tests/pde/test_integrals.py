@@ -13,13 +13,13 @@ import pinnsolve as ps
 from pinnsolve.devices.cpu import CpuDevice
 from pinnsolve.devices.reference import ReferenceDevice
 from pinnsolve.errors import PinnsolveError, ProblemError
-from pinnsolve.field_evaluator import FieldEvaluator
 from pinnsolve.pde.integrals import Quadrature
 from pinnsolve.pde.jets import InnerJet
 from pinnsolve.pde.system import is_linear, normalize
 from pinnsolve.pde.tree import problem_from_data, problem_to_data
 from pinnsolve.pipeline import compile_problem
-from pinnsolve.points import Collocation, Points
+from pinnsolve.sampling.points import Collocation, Points
+from pinnsolve.solutions.field_evaluator import FieldEvaluator
 from tests.substitution import substitute
 
 x, t, s, r = ps.coordinates("x t s r")

@@ -9,10 +9,10 @@ from pinnsolve.devices.reference import ReferenceDevice
 from pinnsolve.diff import functions as ops
 from pinnsolve.diff.evaluate import evaluate
 from pinnsolve.diff.freeze import freeze
-from pinnsolve.field_evaluator import FieldEvaluator
 from pinnsolve.pde import numeric
 from pinnsolve.pde.known import known
 from pinnsolve.pipeline import compile_problem
+from pinnsolve.solutions.field_evaluator import FieldEvaluator
 
 x, t = ps.coordinates("x t")
 u, v = ps.fields("u v", x, t)

@@ -14,7 +14,7 @@ from pinnsolve.errors import ProblemError
 from pinnsolve.pde.region_integrals import rule_of
 from pinnsolve.pde.tree import problem_from_data, problem_to_data
 from pinnsolve.pipeline import compile_problem
-from pinnsolve.points import Collocation, Points
+from pinnsolve.sampling.points import Collocation, Points
 from tests.substitution import substitute
 
 x, y, t = ps.coordinates("x y t")

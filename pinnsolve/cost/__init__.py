@@ -1,0 +1,1 @@
+"""What a run will take: seconds and memory, before it is started."""

@@ -1,0 +1,1 @@
+"""Where residuals are taken, and what each of them weighs."""

@@ -1,0 +1,1 @@
+"""What a run returns: a function of the coordinates, with its files, plots and errors."""
