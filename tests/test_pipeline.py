@@ -1,11 +1,14 @@
 """The straight line: what each stage hands to the next."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from sympy import Eq, cos, pi, sin
 
 import pinnsolve as ps
 from pinnsolve.devices.reference import ReferenceDevice
+from pinnsolve.errors import NetworkError
 from pinnsolve.pipeline import compile_problem
 from pinnsolve.sampling.points import Collocation, Points
 from pinnsolve.sampling.weights import FixedWeights
@@ -51,8 +54,19 @@ def test_periodic_conditions_are_fulfilled_by_the_default_network() -> None:
 
 def test_linear_equations_get_sin_and_others_tanh() -> None:
     line, other = (compile_problem(p, None, ReferenceDevice()) for p in (PERIODIC, BURGERS))
-    assert line.model.text == "periodic in 0 > MLP 3-16-16-16-16-1, sin, 897 parameters"
-    assert other.model.text == "MLP 2-16-16-16-16-1, tanh, 881 parameters"
+    assert line.model.text == "periodic in 0 > MLP 3-20-20-20-20-1, sin, 1361 parameters"
+    assert other.model.text == "MLP 2-20-20-20-20-1, tanh, 1341 parameters"
+
+
+def test_a_number_is_the_width_of_the_default_network() -> None:
+    wide = compile_problem(PERIODIC, 7, ReferenceDevice())
+    assert wide.model.text.startswith("periodic in 0 > MLP 3-7-7-7-7-1, sin")
+
+
+@pytest.mark.parametrize("wrong", ["mlp", 0, True, (20, 20)])
+def test_what_is_no_network_is_refused(wrong: Any) -> None:
+    with pytest.raises(NetworkError, match="is no network: give a Cell such as"):
+        compile_problem(BURGERS, wrong, ReferenceDevice())
 
 
 def test_periodic_conditions_stay_for_a_network_that_is_not_periodic() -> None:

@@ -68,7 +68,8 @@ def solve(
 
     Args:
         problem: what to solve.
-        network: a Cell for all fields, or a mapping field -> Cell; a small MLP by default.
+        network: a Cell for all fields, or a mapping field -> Cell; by default a small MLP, of this
+            width if a number is given. Wider ones take longer and get further.
         points: how many points, where, and how often they are redrawn.
         optimizer: by default what `pinnsolve.training.policy` chooses for the parameters, the time
             and the threads: Levenberg-Marquardt for networks of up to some thousand parameters.

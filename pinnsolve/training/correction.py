@@ -27,6 +27,7 @@ from pinnsolve.diff.evaluate import evaluate
 from pinnsolve.diff.parameters import Array
 from pinnsolve.errors import PinnsolveError
 from pinnsolve.nets import MLP, Cell, InputScaling, PeriodicEmbedding, SequentialCell
+from pinnsolve.nets.choice import chosen_width
 from pinnsolve.pde.ansatz import Ansatz, about
 from pinnsolve.pde.columns import column_values
 from pinnsolve.pde.known import known
@@ -65,22 +66,25 @@ def corrected(
     if len(system.groups) > 1:
         raise PinnsolveError("correct= is for fields that all depend on the same coordinates")
     base = _base(system, solution)
-    if network is None:
+    if network is None or isinstance(network, int):
         periodic = periodic_axes(system, system.fields)
         # Numbers that become part of the code are those of rank 0 on all.
         found = () if periodic else communicator.broadcast(frequencies(system, base, exact))
-        network = correction_network(system, found, periodic)
+        network = correction_network(system, found, periodic, chosen_width(network))
     rest, slope = _residuals(system, base, network, exact)
     eps = communicator.broadcast(float(np.linalg.norm(rest) / np.linalg.norm(slope)))
     return network, _scaled(base, eps)
 
 
 def correction_network(
-    system: System, frequency: Sequence[float], axes: tuple[int, ...] = ()
+    system: System,
+    frequency: Sequence[float],
+    axes: tuple[int, ...] = (),
+    width: int | None = None,
 ) -> Cell:
     """A network with sin whose first layer has a frequency along each coordinate, in radians for a
     coordinate scaled to [-1, 1]; or periodic along `axes`."""
-    width = 20 + 4 * (len(system.fields) - 1)
+    width = width or 20 + 4 * (len(system.fields) - 1)
     network = MLP(system.dimension + len(axes), len(system.fields), width, activation=ops.sin)
     if axes:
         return SequentialCell(PeriodicEmbedding(axes), network)
