@@ -23,6 +23,7 @@ from tests.heat import HEAT
 
 NETWORK = ps.MLP(2, 1, width=8, depth=1)
 SETTINGS: dict[str, Any] = {"network": NETWORK, "device": "reference", "progress": False}
+EXACT = {**SETTINGS, "device": "cpu", "reproducible": True}
 LONG = {**SETTINGS, "optimizer": ps.Adam(steps=None)}
 ranks = MPI()
 
@@ -158,6 +159,19 @@ def dying() -> dict[str, Any]:
     if ranks.rank == 1:
         at_step(7, lambda: os.kill(os.getpid(), signal.SIGKILL))
     return told(HEAT.solve(**SETTINGS, steps=1000, checkpoint="run.h5"))
+
+
+def exact() -> dict[str, Any]:
+    """Of a run whose bits do not depend on ranks, up to as many steps as are asked for."""
+    return told(HEAT.solve(**EXACT, steps=int(sys.argv[2]), checkpoint="exact.h5"))
+
+
+def dying_exact() -> dict[str, Any]:
+    """The same goes on, is saved after every step, and a rank dies."""
+    loop.CHECKPOINT_SECONDS, loop.CHECKPOINT_SHARE = 0.0, np.inf
+    if ranks.rank == 1:
+        at_step(7, lambda: os.kill(os.getpid(), signal.SIGKILL))
+    return told(HEAT.solve(**EXACT, steps=1000, checkpoint="exact.h5"))
 
 
 def fails() -> dict[str, Any]:

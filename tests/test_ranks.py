@@ -146,6 +146,23 @@ def test_a_killed_rank_ends_all_and_any_number_goes_on(two, three) -> None:
     assert np.abs(theta(resumed) - theta(alone)).max() < 1e-8
 
 
+def test_a_reproducible_run_goes_on_with_any_number_to_the_last_bit(tmp_path: Path) -> None:
+    """On two ranks of which one is killed, on three, and alone with two threads."""
+    options = SETTINGS | {"device": "cpu", "reproducible": True, "steps": 40}
+    killed = launch(2, SCRIPT, "exact,dying_exact", "10", cwd=tmp_path)
+    assert killed.returncode != 0
+    assert list(printed(killed)) == ["exact"], killed.stderr
+    found = printed(launch(3, SCRIPT, "exact", "30", cwd=tmp_path))["exact"]
+    assert found["same"]
+    assert found["steps"] == 30
+    resumed = HEAT.solve(**options, threads=2, checkpoint=tmp_path / "exact.h5")
+    whole = HEAT.solve(**options, threads=1)
+    assert resumed.steps == whole.steps == 40
+    assert theta(resumed).tolist() == theta(whole).tolist()
+    assert [r.losses for r in resumed.history] == [r.losses for r in whole.history]
+    assert found["theta"] == theta(HEAT.solve(**options | {"steps": 30})).tolist()
+
+
 def test_an_error_of_one_rank_ends_all_with_its_message(three) -> None:
     done = three[1]
     assert done.returncode != 0

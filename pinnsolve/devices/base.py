@@ -17,7 +17,7 @@ import numpy as np
 from pinnsolve.devices.communication import AbstractCommunicator, Serial
 from pinnsolve.diff.graph import Node, topological
 from pinnsolve.diff.parameters import Layout
-from pinnsolve.errors import DeviceError
+from pinnsolve.errors import DeviceError, ProblemError
 
 if TYPE_CHECKING:
     from pinnsolve.devices.placement import Elsewhere, Place
@@ -275,6 +275,20 @@ class AbstractDevice(ABC):
         """The device with so many threads, where it has not been told how many: the share of one of
         several processes on a machine."""
         return self
+
+    def single(self) -> tuple[AbstractDevice, int]:
+        """The device on one thread, whose sums depend on nothing but its points, and how many
+        threads it has now.
+
+        Raises:
+            ProblemError: the device adds up in an order that depends on more.
+        """
+        raise ProblemError(
+            "PS-E091",
+            f"sums of device {self.name!r} depend on more than the points, such as its threads",
+            "reproducible=True",
+            'solve with device="cpu" or device="reference", or leave reproducible=True out',
+        )
 
 
 def factors_of(outputs: Mapping[str, Array], parameters: int) -> list[KroneckerFactors | None]:

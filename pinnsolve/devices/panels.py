@@ -94,20 +94,22 @@ class PanelFactor:
     panels: dict[int, Array]
 
     def solve(self, vector: Array) -> Array:
-        """The solution of L L' x = vector, whole on every process."""
-        known = np.zeros(self.size)  # L times what this process has found of L'x
+        """The solution of L L' x = vector, whole on every process, and of the same bits whatever
+        their number: what each panel takes off the vector is taken off on all, one after the other.
+        That is 1 / width of what they have received for the factor."""
+        rest = np.array(vector)  # without L times what is known of L'x
         middle = np.zeros(self.size)
         for first, last, panel in self._panels():
-            right = self.communicator.allreduce_sum(known[first:last])
+            below = None
             if panel is not None:
                 own = solve_triangular(
-                    panel[: last - first],
-                    vector[first:last] - right,
-                    lower=True,
-                    check_finite=False,
+                    panel[: last - first], rest[first:last], lower=True, check_finite=False
                 )
                 middle[first:last] = own
-                known[last:] += panel[last - first :] @ own
+                below = panel[last - first :] @ own
+            if last < self.size:
+                shape = (self.size - last,)
+                rest[last:] -= self.communicator.spread(below, shape, first // self.width)
         found = np.zeros(self.size)
         for first, last, panel in reversed(list(self._panels())):
             own = None

@@ -45,6 +45,9 @@ class ReferenceDevice(AbstractDevice):
         graph = Graph({str(k): node for k, node in enumerate(outputs)})
         return ReferenceFunction(tuple((rewrite(graph) if rewrites else graph).outputs.values()))
 
+    def single(self) -> tuple[ReferenceDevice, int]:
+        return self, 1
+
 
 @dataclass(frozen=True)
 class ReferenceFunction(AbstractFunction):

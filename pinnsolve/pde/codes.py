@@ -54,6 +54,7 @@ CODES: dict[str, str] = {
     "PS-W072": "a parameter that is fitted ended at an end of its range",
     "PS-W071": "an unknown number that nothing determines, as the solution shows",
     "PS-E090": "the real and the imaginary part of an equation cannot be told from each other",
+    "PS-E091": "sums that cannot be reproducible, as is asked for",
     "PS-W001": "two conditions disagree where their places meet",
     "PS-W002": "a condition is of the order of the equations, or higher",
     "PS-W003": "more conditions than the equations take along a coordinate",

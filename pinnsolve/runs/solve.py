@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
+
+from threadpoolctl import threadpool_limits
 
 from pinnsolve.devices.base import AbstractDevice
 from pinnsolve.devices.choice import pick_device
@@ -63,6 +66,7 @@ def solve(
     exact: str = "auto",
     scaling: Scaling | None = None,
     communicator: str | AbstractCommunicator = "auto",
+    reproducible: bool = False,
 ) -> Solution:
     """Train networks until they solve the problem.
 
@@ -114,12 +118,16 @@ def solve(
             ``msrun`` started, if one of them did; "serial" solves the whole problem in each; "mpi",
             "mindspore" or a communicator object. All processes get the solution; rank 0 shows
             progress, calls back, writes the checkpoint and measures the time. See docs/scale.md.
+        reproducible: the same parameters to the last bit after as many steps, whatever the number
+            of processes, up to 12, and of threads. Sums over points are then those of 12 parts, in
+            their order, which takes more time and memory; on the CPU. See docs/scale.md.
 
     Training also stops when the held-out residual has not fallen for half of the time (and 30 s).
 
     Raises:
         PinnsolveError: an argument that makes no sense, before training starts.
-        ProblemError: exact="require" for a condition that cannot hold exactly.
+        ProblemError: exact="require" for a condition that cannot hold exactly; reproducible=True on
+            a device that cannot, or with too many processes.
         NetworkError: a network that does not fit the problem, or not the solution to start from.
 
     >>> import pinnsolve as ps
@@ -138,48 +146,55 @@ def solve(
     if windows is not None:
         del options["problem"], options["windows"]
         return march(problem, windows, options, solve)
-    probe = None if reference is None else Probe.of(problem, reference)
-    base: tuple[Ansatz, ...] = () if around is None else known_parts(problem, around)
-    if correct is not None and around is not None:
-        raise PinnsolveError("correct= has a known part already; leave around= out")
-    if correct is not None:
-        network, base = corrected(problem, correct, network, exact, communicator)
-    strategy = weights if isinstance(weights, AbstractWeights) else FixedWeights(weights or {})
-    target = shared(pick_device(device, precision, threads), communicator)
-    if places := optimizer.places if optimizer else ():
-        others = {
-            p: shared(pick_device(p.device, p.precision, threads), communicator) for p in places
-        }
-        target = PlacedDevice(target, others)
-    pipeline = compile_problem(problem, network, target, exact, strategy.start, base, scaling)
-    size = pipeline.model.layout.size
-    strategy.check(pipeline.system)
-    dimension = pipeline.system.dimension
-    saved = first_does(communicator, lambda: saved_threads(checkpoint))
-    choice = choose(
-        size,
-        dimension,
-        # A run that may go on with more time, or with other threads, is the same run.
-        threads=saved or pipeline.executable.threads * communicator.size,
-        seconds=None if checkpoint else seconds,
-        optimizer=optimizer,
-        points=points,
-        equations=sum(len(b.residuals) for b in pipeline.system.blocks if b.dimension == dimension),
-        smooth=is_linear(pipeline.system) and pipeline.system.fills_box,
-    )
-    training = Training(
-        pipeline,
-        Collocation(pipeline.system, choice.points, size, seed, strategy.first(pipeline.system)),
-        strategy,
-        choice,
-        Limits(None if seconds is None else float(seconds), steps, loss),
-        callback,
-        None if checkpoint is None else Path(checkpoint),
-        None if start is None else first_parameters(pipeline.model, start),
-        probe,
-        communicator,
-    )
-    return training.run(_progress(training, progress))
+    with threadpool_limits(1, user_api="blas") if reproducible else nullcontext():
+        probe = None if reference is None else Probe.of(problem, reference)
+        base: tuple[Ansatz, ...] = () if around is None else known_parts(problem, around)
+        if correct is not None and around is not None:
+            raise PinnsolveError("correct= has a known part already; leave around= out")
+        if correct is not None:
+            network, base = corrected(problem, correct, network, exact, communicator)
+        strategy = weights if isinstance(weights, AbstractWeights) else FixedWeights(weights or {})
+        target = shared(pick_device(device, precision, threads), communicator, reproducible)
+        if places := optimizer.places if optimizer else ():
+            others = {
+                p: shared(pick_device(p.device, p.precision, threads), communicator, reproducible)
+                for p in places
+            }
+            target = PlacedDevice(target, others)
+        pipeline = compile_problem(problem, network, target, exact, strategy.start, base, scaling)
+        size = pipeline.model.layout.size
+        strategy.check(pipeline.system)
+        dimension = pipeline.system.dimension
+        saved = first_does(communicator, lambda: saved_threads(checkpoint))
+        choice = choose(
+            size,
+            dimension,
+            # A run that may go on with more time, or with other threads, is the same run.
+            threads=saved
+            or (1 if reproducible else pipeline.executable.threads * communicator.size),
+            seconds=None if checkpoint else seconds,
+            optimizer=optimizer,
+            points=points,
+            equations=sum(
+                len(b.residuals) for b in pipeline.system.blocks if b.dimension == dimension
+            ),
+            smooth=is_linear(pipeline.system) and pipeline.system.fills_box,
+        )
+        training = Training(
+            pipeline,
+            Collocation(
+                pipeline.system, choice.points, size, seed, strategy.first(pipeline.system)
+            ),
+            strategy,
+            choice,
+            Limits(None if seconds is None else float(seconds), steps, loss),
+            callback,
+            None if checkpoint is None else Path(checkpoint),
+            None if start is None else first_parameters(pipeline.model, start),
+            probe,
+            communicator,
+        )
+        return training.run(_progress(training, progress))
 
 
 def _progress(training: Training, progress: bool | str) -> Progress:
@@ -188,12 +203,16 @@ def _progress(training: Training, progress: bool | str) -> Progress:
     return Progress(training.names, shown, training.limits, title)
 
 
-def shared(device: AbstractDevice, communicator: AbstractCommunicator) -> AbstractDevice:
+def shared(
+    device: AbstractDevice, communicator: AbstractCommunicator, reproducible: bool = False
+) -> AbstractDevice:
     """The device with the points shared by the ranks, and the cores by those of a machine."""
-    if communicator.size == 1:
+    if communicator.size == 1 and not reproducible:
         return device
     from pinnsolve.devices.sharded import ShardedDevice
 
     if not Options.from_environment().threads_given:
         device = device.sharing(shared_threads(communicator))
+    if reproducible:
+        return ShardedDevice.reproducible(device, communicator)
     return ShardedDevice(device, communicator)

@@ -1,6 +1,7 @@
 """Fifty steps of every optimizer, by one process or by several that share the points.
 
-Run as a script, it writes those of the names given, and of `RUNS`, as JSON.
+Run as a script, it writes those of the names given, and of `RUNS`, as JSON; with "lanes" behind
+them, in the reproducible mode.
 """
 
 from __future__ import annotations
@@ -17,7 +18,10 @@ import numpy as np
 import pinnsolve as ps
 from pinnsolve import MLP
 from pinnsolve.devices.base import AbstractExecutable, BlockPoints
+from pinnsolve.devices.communication import MPI, AbstractCommunicator
 from pinnsolve.devices.cpu import CpuDevice
+from pinnsolve.devices.lanes import Lanes
+from pinnsolve.devices.sharded import ShardedExecutable
 from pinnsolve.optim import (
     BFGS,
     CG,
@@ -35,6 +39,7 @@ from pinnsolve.optim import (
     AdamW,
     Cholesky,
     DiagonalPreconditioner,
+    DistributedCholesky,
     EnergyNaturalGradient,
     GaussNewton,
     Grid,
@@ -130,6 +135,18 @@ SENSITIVE: dict[str, tuple[tuple[str, int, int], Any]] = {
 }
 
 
+# As they come, and what these do not show.
+PLAIN: dict[str, tuple[tuple[str, int, int], Any]] = {
+    "energy natural gradient, plain": (SQUARES, EnergyNaturalGradient()),
+    "Levenberg-Marquardt, DistributedCholesky": (
+        SQUARES,
+        LevenbergMarquardt(solver=DistributedCholesky(width=5)),
+    ),
+    "NysNewtonCG, plain": (SQUARES, NysNewtonCG()),
+}
+EVERY = {**STEADY, **SENSITIVE, **PLAIN}
+
+
 @dataclass(frozen=True, eq=False)
 class Task:
     """A problem compiled at its points, with a start and places to look at."""
@@ -199,7 +216,20 @@ WEIGHTS: dict[str, Any] = {
 RUNS = (*DRAWS, *WEIGHTS)
 
 
-def trained(name: str, communicator: Any) -> dict[str, Any]:
+def exact(
+    name: str, communicator: AbstractCommunicator, threads: int = 1
+) -> tuple[float, list[float]]:
+    """Loss and parameters after the steps in the reproducible mode."""
+    where, optimizer = EVERY[name]
+    known = task(*where)
+    blocks, inner = known.executable.blocks, known.executable
+    executable = ShardedExecutable(blocks, inner, communicator, Lanes(threads))
+    with executable.session():
+        loss, theta = run(optimizer, executable.bind(known.points), np.array, known.start)
+    return loss, theta.tolist()
+
+
+def trained(name: str, communicator: Any, reproducible: bool = False) -> dict[str, Any]:
     """Losses that a run saw, and its points in the end. Redraws grow in number as points do."""
     draw = DRAWS.get(name, ps.RAD())
     solution = ps.solve(
@@ -214,6 +244,7 @@ def trained(name: str, communicator: Any) -> dict[str, Any]:
         threads=1,
         progress=False,
         communicator=communicator,
+        reproducible=reproducible,
     )
     return {
         "seen": [[*r.losses, r.loss, r.trained or 0.0] for r in solution.history],
@@ -231,17 +262,17 @@ def compare_trained(one: dict[str, Any], other: dict[str, Any]) -> float:
     return float((np.abs(others - seen) / (np.abs(seen) + 1e-300)).max())
 
 
-def main(names: str) -> None:
-    """As JSON on rank 0: name -> loss and fields, or what `trained` gives."""
-    from pinnsolve.devices.communication import MPI
-    from pinnsolve.devices.sharded import ShardedExecutable
-
+def main(names: str, mode: str = "") -> None:
+    """As JSON on rank 0: name -> loss and fields, or what `trained` or `exact` give."""
     communicator, found = MPI(), {}
     for name in names.split(";"):
         if name in RUNS:
-            found[name] = trained(name, communicator)
+            found[name] = trained(name, communicator, reproducible=mode == "lanes")
             continue
-        where, optimizer = {**STEADY, **SENSITIVE}[name]
+        if mode == "lanes":
+            found[name] = exact(name, communicator)
+            continue
+        where, optimizer = EVERY[name]
         known = task(*where)
         blocks, inner = known.executable.blocks, known.executable
         objective = ShardedExecutable(blocks, inner, communicator).bind(known.points)
@@ -253,4 +284,4 @@ def main(names: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

@@ -7,18 +7,22 @@ import json
 import numpy as np
 import pytest
 
+from pinnsolve import optim
+from pinnsolve.devices.communication import Serial
 from pinnsolve.devices.sharded import ShardedExecutable
 from tests.devices.ranks import on_ranks
 from tests.mpi import MPIEXEC, launch
 from tests.optim import fifty_steps
 from tests.optim.fifty_steps import (
     ALIKE,
+    EVERY,
     RUNS,
     SENSITIVE,
     STEADY,
     Task,
     compare_trained,
     difference,
+    exact,
     run,
     task,
     trained,
@@ -31,6 +35,7 @@ CASES = [
 ]
 ALL = (*STEADY, *RUNS)
 FEW = ("L-BFGS", "Gauss-Newton, QR", "RAD")
+ALL_EXACT = (*EVERY, *RUNS)
 
 
 def alone(known: Task, optimizer, start):
@@ -105,3 +110,43 @@ def test_processes_of_mpi_agree_with_one(ranks, names):
         with known.executable.session():
             expected = alone(known, optimizer, known.start)
         assert difference(expected, (result["loss"], np.array(result["fields"]))) <= 1e-10, name
+
+
+@pytest.mark.skipif(not MPIEXEC.exists(), reason="mpiexec is not installed")
+@pytest.mark.parametrize(
+    ("ranks", "names"),
+    [
+        (2, ("SOAP", "RAR")),  # what makes the most of rounding
+        (3, ("SSBFGS", "Gauss-Newton, hardly damped")),
+        *(
+            pytest.param(ranks, ALL_EXACT[k::6], marks=pytest.mark.slow)
+            for k in range(6)
+            for ranks in (1, 2, 3)
+        ),
+    ],
+)
+def test_with_lanes_processes_of_mpi_agree_with_one_to_the_last_bit(ranks, names):
+    """And one thread with two."""
+    done = launch(ranks, fifty_steps.__file__, ";".join(names), "lanes", PINNSOLVE_THREADS="1")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found.keys() == set(names)
+    for name, result in found.items():
+        if name in RUNS:
+            assert result == trained(name, "serial", reproducible=True), name
+        else:
+            assert result == [*exact(name, Serial(), threads=2)], name
+
+
+def test_every_optimizer_is_among_them():
+    kinds = {
+        kind
+        for name in optim.__all__
+        if isinstance(kind := getattr(optim, name), type)
+        and issubclass(kind, optim.AbstractOptimizer)
+        and not name.startswith("Abstract")
+    }
+    assert kinds - {type(optimizer) for _, optimizer in EVERY.values()} == {
+        optim.Chain,  # of others
+        optim.Placed,
+    }

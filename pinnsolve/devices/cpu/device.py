@@ -65,6 +65,9 @@ class CpuDevice(AbstractDevice):
     def sharing(self, threads: int) -> CpuDevice:
         return self if self.threads is not None else replace(self, threads=threads)
 
+    def single(self) -> tuple[CpuDevice, int]:
+        return replace(self, threads=1), self._threads()
+
     def _threads(self) -> int:
         return Options.from_environment().threads if self.threads is None else self.threads
 
