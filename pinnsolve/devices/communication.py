@@ -265,8 +265,11 @@ def threads_of_rank(
 
 
 def shared_threads(communicator: AbstractCommunicator) -> int:
-    """How many threads each rank may have: as many as the one with the fewest, since all have as
-    many points."""
+    """How many threads each rank has: as many as somebody has said, or else as the one with the
+    fewest may have, since all have as many points."""
+    options = Options.from_environment()
+    if options.threads_given:
+        return options.threads
     own = threads_of_rank(communicator, platform.node(), cores())
     return min(communicator.gather(own))
 

@@ -82,19 +82,17 @@ def solve_members(
     waiting = [k for k in range(len(members)) if k not in found]
     if communicator.size > 1:
         jobs = {k: members[k] for k in waiting[communicator.rank :: communicator.size]}
-        options = Options.from_environment()
-        given = options.threads if options.threads_given else shared_threads(communicator)
-        results = _in_turn(jobs, given)
+        results = _in_turn(jobs, shared_threads(communicator))
     else:
         jobs = {k: members[k] for k in waiting}
         threads = Options.from_environment().threads // max(1, min(processes, len(jobs)))
         results = _at_once(jobs, processes, max(1, threads)) if jobs else ()
     for k, result in results:
-        found[k] = result
-        if kept is not None and not isinstance(result, str) and not _interrupted(result):
-            kept.write(k, result)
+        found[k] = result.found
+        if kept is not None and not isinstance(result.found, str) and not result.interrupted:
+            kept.write(k, result.found)
         if progress and communicator.rank == 0:
-            sys.stderr.write(f"{len(found)}/{len(members)} {members[k].name}: {_line(result)}\n")
+            sys.stderr.write(f"{len(found)}/{len(members)} {members[k].name}: {result.line}\n")
     for part in communicator.gather(found):
         found |= part
     ordered = [found[k] for k in range(len(members))]
@@ -103,31 +101,37 @@ def solve_members(
     return [r if isinstance(r, str) else from_data(*r) for r in ordered]
 
 
-def _interrupted(result: Data | str) -> bool:
-    reason = result if isinstance(result, str) else from_data(*result).stop_reason
-    return reason.startswith(INTERRUPTED)
-
-
-def _line(result: Data | str) -> str:
-    return f"failed: {result}" if isinstance(result, str) else row(from_data(*result))
-
-
 # --- solving ---------------------------------------------------------------------------------
 
 
-def _solved(member: Member, threads: int) -> Data | str:
-    """A solution as data, or what went wrong."""
+@dataclass(frozen=True)
+class Result:
+    """What a member came to, said where its solution is. found: the solution, or what went wrong.
+    line: of it, for progress. interrupted: by Ctrl-C."""
+
+    found: Data | str
+    line: str
+    interrupted: bool = False
+
+
+def _solved(member: Member, threads: int) -> Result:
     options = {"threads": threads, **member.options}
     assert isinstance(member.problem, Problem)
     try:
-        return to_data(solve(member.problem, progress=False, communicator="serial", **options))
+        solution = solve(member.problem, progress=False, communicator="serial", **options)
+        interrupted = solution.stop_reason.startswith(INTERRUPTED)
+        return Result(to_data(solution), row(solution), interrupted)
     except KeyboardInterrupt:
-        return f"{INTERRUPTED} before the first step"
+        return _failed(f"{INTERRUPTED} before the first step", True)
     except Exception as error:  # noqa: BLE001 - whatever it is, the other members go on
-        return f"{type(error).__name__}: {error}"
+        return _failed(f"{type(error).__name__}: {error}")
 
 
-def _solved_there(member: Member, threads: int) -> Data | str:
+def _failed(reason: str, interrupted: bool = False) -> Result:
+    return Result(reason, f"failed: {reason}", interrupted)
+
+
+def _solved_there(member: Member, threads: int) -> Result:
     """In a process of the pool. Ctrl-C reaches all of them, and would end one that waits for work,
     and the pool with it."""
     _heed(signal.default_int_handler)
@@ -142,18 +146,18 @@ def _heed(handler: Any) -> None:
     signal.signal(signal.SIGINT, handler)
 
 
-def _in_turn(jobs: Mapping[int, Member], threads: int) -> Iterator[tuple[int, Data | str]]:
+def _in_turn(jobs: Mapping[int, Member], threads: int) -> Iterator[tuple[int, Result]]:
     """On this rank, one after the other; those that wait when one is interrupted do not start."""
     stopped = False
     for k, member in jobs.items():
-        result = WAITING if stopped else _solved(member, threads)
-        stopped = stopped or _interrupted(result)
+        result = _failed(WAITING, True) if stopped else _solved(member, threads)
+        stopped = result.interrupted
         yield k, result
 
 
 def _at_once(
     jobs: Mapping[int, Member], processes: int, threads: int
-) -> Iterator[tuple[int, Data | str]]:
+) -> Iterator[tuple[int, Result]]:
     """In processes, as they come. Ctrl-C stops the members that run, which give what they have, and
     no other is begun."""
     for member in jobs.values():
@@ -163,7 +167,7 @@ def _at_once(
     with ProcessPoolExecutor(processes, get_context("spawn"), _heed, (signal.SIG_IGN,)) as pool:
         while waiting or running:
             if stopped:
-                yield from ((k, WAITING) for k in waiting)
+                yield from ((k, _failed(WAITING, True)) for k in waiting)
                 waiting = []
             try:
                 while waiting and len(running) < processes:
@@ -179,7 +183,7 @@ def _at_once(
                 yield running.pop(future), _result(future)
 
 
-def _result(future: Future[Any]) -> Data | str:
+def _result(future: Future[Any]) -> Result:
     try:
         return future.result()
     except BrokenProcessPool as error:

@@ -20,7 +20,6 @@ from pinnsolve.devices.communication import (
 from pinnsolve.devices.placement import PlacedDevice
 from pinnsolve.errors import PinnsolveError
 from pinnsolve.optim.base import AbstractOptimizer
-from pinnsolve.options import Options
 from pinnsolve.pde.ansatz import Ansatz
 from pinnsolve.pde.known_parts import known_parts
 from pinnsolve.pde.problem import Problem
@@ -211,8 +210,7 @@ def shared(
         return device
     from pinnsolve.devices.sharded import ShardedDevice
 
-    if not Options.from_environment().threads_given:
-        device = device.sharing(shared_threads(communicator))
+    device = device.sharing(shared_threads(communicator))
     if reproducible:
         return ShardedDevice.reproducible(device, communicator)
     return ShardedDevice(device, communicator)
