@@ -6,7 +6,7 @@ counts equations and conditions. Invariant: what is well posed, or in doubt, is 
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import sympy
 from sympy.core.function import AppliedUndef
@@ -22,9 +22,6 @@ from pinnsolve.pde.parts import OnPart
 from pinnsolve.pde.region_integrals import without_fluxes
 from pinnsolve.pde.text import text
 from pinnsolve.pde.unknowns import Unknown
-
-if TYPE_CHECKING:
-    pass
 
 _NOT_FINITE = (sympy.nan, sympy.oo, -sympy.oo, sympy.zoo)
 

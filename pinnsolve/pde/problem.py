@@ -93,32 +93,29 @@ class Problem:
         exact: Mapping[Any, Any] | None = None,
         units: Mapping[Any, str] | None = None,
     ) -> None:
-        items = list(enumerate(_flatten(equations), 1))
-        observed = tuple(item for _, item in items if isinstance(item, Observations))
-        stated = (check.equation(e, n) for n, e in items if not isinstance(e, Observations))
-        parts = tuple(part for equation in stated for part in split(equation))
-        fields = check.fields_of(parts)
-        intervals, shape = domains.read(domain, check.coordinates_of(fields))
-        object.__setattr__(self, "observations", observed)
-        object.__setattr__(self, "fields", fields)
+        stated, observed = _statements(equations)
         measured = [e for given in observed for e in given.expressions]
-        parameters = check.parameters_of(
-            [*parts, *measured, *domains.symbols(parts, shape)], fields
-        )
-        object.__setattr__(self, "domain", check.domain(intervals, fields, parameters))
-        parts = tuple(p for part in parts for p in domains.settled(part, self.domain, shape))
-        object.__setattr__(self, "shape", shape)
-        unknowns = check.unknowns_of([*parts, *measured], self.coordinates, fields)
-        object.__setattr__(self, "unknowns", unknowns)
-        parts = applied(parts, units, (*self.coordinates, *fields, *unknowns))
-        object.__setattr__(self, "units", dict(units or {}))
-        object.__setattr__(self, "equations", parts)
+        fields = check.fields_of(stated)
+        intervals, shape = domains.read(domain, check.coordinates_of(fields))
+        appearing = [*stated, *measured, *domains.symbols(stated, shape)]
+        box = check.domain(intervals, fields, check.parameters_of(appearing, fields))
+        stated = tuple(e for item in stated for e in domains.settled(item, box, shape))
+        coordinates = tuple(coordinate for coordinate, _ in box)
+        unknowns = check.unknowns_of([*stated, *measured], coordinates, fields)
+        stated = applied(stated, units, (*coordinates, *fields, *unknowns))
+        self._set(equations=stated, observations=observed, domain=box, shape=shape)
+        self._set(fields=fields, unknowns=unknowns, units=dict(units or {}))
         known = None if exact is None else split_known(exact, self.pairs)
-        object.__setattr__(self, "exact", _exact(known, self.arguments))
+        self._set(exact=_exact(known, self.arguments))
         table, warned = checks.check(self)
-        object.__setattr__(self, "checks", table)
+        self._set(checks=table)
         for warning in warned:
             warnings.warn(str(warning), ProblemWarning, stacklevel=2)
+
+    def _set(self, **values: Any) -> None:
+        """Attributes, while the record is made."""
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
 
     @property
     def coordinates(self) -> tuple[Coordinate, ...]:
@@ -299,6 +296,16 @@ def exact_number(value: Any) -> sympy.Expr:
     """A whole number as such, another one as a float."""
     number = float(value)
     return sympy.Integer(int(number)) if number.is_integer() else sympy.Float(number)
+
+
+def _statements(
+    items: tuple[Any, ...],
+) -> tuple[tuple[sympy.Basic, ...], tuple[Observations, ...]]:
+    """Equations, those of complex numbers in their parts, and observations."""
+    flat = list(enumerate(_flatten(items), 1))
+    equations = (check.equation(e, n) for n, e in flat if not isinstance(e, Observations))
+    observed = tuple(item for _, item in flat if isinstance(item, Observations))
+    return tuple(part for equation in equations for part in split(equation)), observed
 
 
 def _flatten(items: Any) -> Iterable[Any]:
