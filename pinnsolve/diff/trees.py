@@ -68,11 +68,11 @@ def require_same_form(first: Any, second: Any, what: str) -> None:
         raise GraphError(f"{what} must have one form, got {form(first)} and {form(second)}")
 
 
-def form(tree: Any) -> str:
-    """The tree with a dot for every value."""
+def form(tree: Any, leaf: Callable[[Any], str] = lambda _: ".") -> str:
+    """The tree with a dot for every value, or what `leaf` says of it."""
     if isinstance(tree, dict):
-        return "{" + ", ".join(f"{key!r}: {form(value)}" for key, value in tree.items()) + "}"
+        return "{" + ", ".join(f"{key!r}: {form(value, leaf)}" for key, value in tree.items()) + "}"
     if isinstance(tree, (tuple, list)):
-        inside = ", ".join(map(form, tree))
+        inside = ", ".join(form(value, leaf) for value in tree)
         return f"[{inside}]" if isinstance(tree, list) else f"({inside})"
-    return "None" if tree is None else "."
+    return "None" if tree is None else leaf(tree)

@@ -8,6 +8,7 @@ import numpy as np
 
 from pinnsolve.diff import functions as ops
 from pinnsolve.diff.trace import is_symbolic
+from pinnsolve.diff.trees import form
 from pinnsolve.errors import GraphError
 
 DEPTH = 64  # of tuples, lists and dicts inside each other
@@ -61,16 +62,13 @@ def _dims(value: Any) -> tuple[int, ...] | None:
 
 def as_text(tree: Any) -> str:
     """The tree with its shapes: ``(array(3, 2), {'a': number})``."""
-    if isinstance(tree, dict):
-        return "{" + ", ".join(f"{key!r}: {as_text(value)}" for key, value in tree.items()) + "}"
-    if isinstance(tree, (tuple, list)):
-        inside = ", ".join(map(as_text, tree))
-        return f"[{inside}]" if isinstance(tree, list) else f"({inside})"
-    if tree is None:
-        return "None"
-    dims = _dims(tree)
+    return form(tree, _shape_text)
+
+
+def _shape_text(value: Any) -> str:
+    dims = _dims(value)
     if dims is None:
-        return f"{type(tree).__name__} that is not of real numbers"
+        return f"{type(value).__name__} that is not of real numbers"
     return f"array{dims}" if dims else "number"
 
 

@@ -66,12 +66,12 @@ class AbstractDraw(ABC):
     def candidates(self, place: Place, rng: np.random.Generator) -> Array:
         """Where residuals are wanted, (m, k) with m > 0."""
 
-    @abstractmethod
     def choose(
         self, place: Place, candidates: Array, magnitude: Array, rng: np.random.Generator
     ) -> Array:
-        """The new points, (place.count, k); `magnitude` (m,) is the 2-norm of the weighted
-        residuals at each candidate, perhaps not finite."""
+        """The new points, (place.count, k): the candidates, or chosen from them; `magnitude` (m,)
+        is the 2-norm of the weighted residuals at each, perhaps not finite."""
+        return candidates
 
 
 @final
@@ -87,11 +87,6 @@ class Uniform(AbstractDraw):
     def candidates(self, place: Place, rng: np.random.Generator) -> Array:
         return place.uniform(place.count, rng)
 
-    def choose(
-        self, place: Place, candidates: Array, magnitude: Array, rng: np.random.Generator
-    ) -> Array:
-        return candidates
-
 
 @final
 @dataclass(frozen=True)
@@ -106,11 +101,6 @@ class Sobol(AbstractDraw):
 
     def candidates(self, place: Place, rng: np.random.Generator) -> Array:
         return place.sobol(place.count)
-
-    def choose(
-        self, place: Place, candidates: Array, magnitude: Array, rng: np.random.Generator
-    ) -> Array:
-        return candidates
 
 
 @final
@@ -248,11 +238,6 @@ class Gauss(AbstractDraw):
 
     def candidates(self, place: Place, rng: np.random.Generator) -> Array:
         return place.present if place.count <= len(place.present) else self.first(place)
-
-    def choose(
-        self, place: Place, candidates: Array, magnitude: Array, rng: np.random.Generator
-    ) -> Array:
-        return candidates
 
 
 def gauss_grid(count: int, dimension: int) -> tuple[Array, Array]:
