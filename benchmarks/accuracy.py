@@ -77,7 +77,7 @@ ROWS = (
         f"{KIYANI}, 130,222 s",
     ),
     Row(
-        "Schrödinger, nonlinear", "schrodinger", 30, 1e-4, 1e-6, 2.0e-3,
+        "Schrödinger, nonlinear", "schrodinger", 60, 1e-4, 1e-6, 2.0e-3,
         "Raissi et al., JCP 378 (2019)",
     ),
     Row(
