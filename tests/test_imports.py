@@ -41,7 +41,13 @@ ROWS = (
     {"solutions.ensemble", "solutions.sweep"},
     {"solutions.loading"},
     # How it comes about.
-    {"training.policy", "training.progress", "training.nodes", "training.spreads"},
+    {
+        "training.policy",
+        "training.progress",
+        "training.nodes",
+        "training.spreads",
+        "training.judge",
+    },
     {"training.stages", "training.checkpoint", "training.warm_start", "training.correction"},
     {"training.agreement"},
     {"training.identity"},

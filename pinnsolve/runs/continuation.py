@@ -16,7 +16,6 @@ from pinnsolve.errors import PinnsolveError
 from pinnsolve.pde.problem import Problem
 from pinnsolve.runs.solve import solve
 from pinnsolve.solutions.diagnosis import Finding
-from pinnsolve.solutions.history import History
 from pinnsolve.solutions.row import row
 from pinnsolve.solutions.solution import Solution
 from pinnsolve.training.agreement import Agreement
@@ -120,9 +119,10 @@ def _last(found: Sequence[Solution], values: Sequence[Any]) -> Solution:
         text = f"this is the solution for {values[len(found) - 1]}, not for {values[-1]}"
         findings += (Finding("unfinished", text, "a run with a checkpoint goes on from there"),)
     begun = sum(solution.seconds for solution in found[:-1])
+    records = tuple(replace(r, seconds=begun + r.seconds) for r in last.history)
     return replace(
         last,
-        history=History(tuple(replace(r, seconds=begun + r.seconds) for r in last.history)),
+        history=replace(last.history, records=records),
         seconds=begun + last.seconds,
         compile_seconds=sum(solution.compile_seconds for solution in found),
         details={**last.details, **rows},

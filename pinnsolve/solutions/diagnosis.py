@@ -129,7 +129,7 @@ def diagnose(evidence: Evidence) -> tuple[Finding, ...]:
         return tuple(f for f in collapsed if f) if alone else ()
     last, measured = history[-1], evidence.tangent
     trend = progress([r.step for r in history if r.held_out is not None], held_out)
-    kept = history[held_out.index(min(held_out))]
+    kept = history.kept or last
     known = ("data", "prior")
     data = [loss for loss, kind in zip(kept.losses, evidence.kinds, strict=True) if kind in known]
     if trend.name == "stagnation" and sum(data) > sum(kept.losses) / 2:

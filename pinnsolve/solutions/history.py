@@ -50,12 +50,16 @@ class Record:
 class History:
     """Records in the order of time; a sequence that also gives its columns as arrays.
 
+    Attributes:
+        chosen: the number, from 0, of the record whose parameters are kept, where one was chosen.
+
     >>> history = History((Record(0, 0.0, 2.0), Record(1, 0.1, 0.5)))
     >>> [float(loss) for loss in history.column("loss")]
     [2.0, 0.5]
     """
 
     records: tuple[Record, ...] = ()
+    chosen: int | None = None
 
     def __len__(self) -> int:
         return len(self.records)
@@ -68,7 +72,19 @@ class History:
 
     def append(self, record: Record) -> "History":
         """A longer history; this one stays as it is."""
-        return History((*self.records, record))
+        return History((*self.records, record), self.chosen)
+
+    @property
+    def kept(self) -> Record | None:
+        """The record of the parameters kept: the one chosen, or else the one with the smallest
+        held-out residual in the last window of time, or else the last."""
+        if self.chosen is not None:
+            return self.records[self.chosen]
+        last = max((record.window for record in self), default=0)
+        measured = [r for r in self if r.held_out is not None and r.window == last]
+        if measured:
+            return min(measured, key=lambda record: record.held_out or 0.0)
+        return self.records[-1] if self.records else None
 
     def column(self, name: str) -> NDArray[np.float64]:
         """The numbers of one name (see `NUMBERS`) as an array (n,); a missing one is nan."""
@@ -109,6 +125,8 @@ class History:
         """The history as plain arrays, for a file. The name of each stage is stored once."""
         arrays: dict[str, NDArray[np.generic]] = {name: self.column(name) for name in NUMBERS}
         arrays["losses"], errors = self.losses, self.errors
+        if self.chosen is not None:
+            arrays["chosen"] = np.array(self.chosen)
         arrays["errors"] = np.array([*errors.values()]).reshape(len(errors), len(self)).T
         arrays["error_names"] = np.array([name.encode() for name in errors], dtype=np.bytes_)
         names = list(dict.fromkeys(record.stage for record in self.records))
@@ -134,7 +152,8 @@ class History:
             [bytes(name).decode() for name in arrays[key]] for key in ("stage_names", "error_names")
         )
         columns = [arrays[name].tolist() for name in (*NUMBERS, "losses", "errors", "stage")]
-        return cls(tuple(_record(row, stages, fields) for row in zip(*columns, strict=True)))
+        records = tuple(_record(row, stages, fields) for row in zip(*columns, strict=True))
+        return cls(records, int(arrays["chosen"]) if "chosen" in arrays else None)
 
 
 def _record(row: tuple, stages: list[str], fields: list[str]) -> Record:

@@ -122,15 +122,12 @@ class Solution(AbstractFields):
 
     @property
     def kept(self) -> Record | None:
-        """The record of the parameters kept: the smallest held-out residual, or else the last.
+        """The record of the parameters kept: the last look at held-out points that is not known to
+        be worse than the one with the smallest residual.
 
         Of a solution in windows of time it is that of the last window.
         """
-        last = max((record.window for record in self.history), default=0)
-        measured = [r for r in self.history if r.held_out is not None and r.window == last]
-        if measured:
-            return min(measured, key=lambda record: record.held_out or 0.0)
-        return self.history[-1] if len(self.history) else None
+        return self.history.kept
 
     def residuals(self) -> dict[str, float]:
         """Root mean square of each residual on points never trained on.

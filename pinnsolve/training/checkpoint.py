@@ -11,23 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from pinnsolve.diff.parameters import Array
 from pinnsolve.errors import FileError
 from pinnsolve.optim import to_arrays
 from pinnsolve.optim.base import AbstractOptimizer
 from pinnsolve.sampling.points import Collocation, Sample
 from pinnsolve.sampling.weighting import Weighting
-from pinnsolve.solutions.history import History, Record
+from pinnsolve.solutions.history import History
+from pinnsolve.training.judge import Best, Verdict
 
 KIND = "checkpoint"
-
-
-@dataclass(frozen=True)
-class Best:
-    """The parameters with the smallest held-out loss so far, and their record."""
-
-    theta: Array
-    record: Record
 
 
 @dataclass(frozen=True)
@@ -47,25 +39,27 @@ class Run:
     density: float = 1.0
     seconds: float = 0.0
     history: History = field(default_factory=History)
-    best: Best | None = None
+    verdict: Verdict | None = None
 
 
 def save_run(path: str | Path, run: Run, identity: dict[str, Any]) -> None:
     """Write a run, whole or not at all. `identity` says which run it is."""
     from pinnsolve.solutions.file import write_file
 
-    assert run.best is not None
+    assert run.verdict is not None
+    looks = run.verdict.lowest, run.verdict.kept
     header = {
         "kind": KIND,
         "identity": identity,
         "numbers": [run.step, run.draws, run.drawn_at, run.density, run.seconds],
-        "best": list(run.history.records).index(run.best.record),
+        "looks": [run.history.records.index(look.record) for look in looks],
     }
     arrays = {f"state/{name}": value for name, value in to_arrays(run.state).items()}
     arrays |= {f"free/{k}": free for k, free in enumerate(run.sample.free)}
     arrays |= {f"weights/{name}": value for name, value in run.weighting.to_arrays().items()}
     arrays |= {f"history/{name}": value for name, value in run.history.to_arrays().items()}
-    write_file(path, header, arrays | {"best": run.best.theta})
+    arrays |= {f"looks/{k}": look.theta for k, look in enumerate(looks)}
+    write_file(path, header, arrays)
 
 
 def saved_threads(path: str | Path | None) -> int | None:
@@ -118,4 +112,8 @@ def load_run(
         seconds,
         history,
     )
-    return replace(run, best=Best(np.array(arrays["best"]), history[header["best"]]))
+    lowest, kept = (
+        Best(np.array(arrays[f"looks/{k}"]), history[place])
+        for k, place in enumerate(header["looks"])
+    )
+    return replace(run, verdict=Verdict(lowest, kept))

@@ -1,7 +1,7 @@
 """The one training loop: steps, stopping, redrawing points, weighing, best so far, interruption.
 
 Invariant: whatever happens after the first step (time, Ctrl-C, an optimizer that gives up), the
-parameters with the smallest held-out loss seen so far are returned, with the reason.
+last parameters that the judge has not found to be worse are returned, with the reason.
 """
 
 from __future__ import annotations
@@ -32,8 +32,9 @@ from pinnsolve.solutions.field_evaluator import FieldEvaluator
 from pinnsolve.solutions.history import Record
 from pinnsolve.solutions.solution import Solution
 from pinnsolve.training.agreement import Agreement
-from pinnsolve.training.checkpoint import Best, Run, load_run, save_run
+from pinnsolve.training.checkpoint import Run, load_run, save_run
 from pinnsolve.training.identity import identity
+from pinnsolve.training.judge import Best, Judge
 from pinnsolve.training.nodes import few_nodes
 from pinnsolve.training.policy import Choice
 from pinnsolve.training.progress import Limits, Progress
@@ -71,6 +72,7 @@ class Training:
         self.names = tuple(residual.name for residual in self.residuals)
         self.held_out_sample = collocation.held_out()
         self.held_out = pipeline.executable.bind(self.held_out_sample.blocks)
+        self.judge = Judge(self.held_out, self.held_out_sample.blocks)
         self.ranks = Agreement(communicator)
         self.started = 0.0  # on the clock from which compilation is taken out
 
@@ -239,8 +241,8 @@ class Training:
         if limits.loss is not None and seen <= limits.loss:
             return f"the loss is below {limits.loss:g}"
         reason = self.optimizer.done(run.state)
-        if reason is None and run.best is not None:
-            idle = run.history[-1].seconds - run.best.record.seconds
+        if reason is None and run.verdict is not None:
+            idle = run.history[-1].seconds - run.verdict.lowest.record.seconds
             if idle > max(STALLED_SECONDS, STALLED_SHARE * seconds):
                 reason = f"the held-out residual has not fallen for {idle:.0f} s"
         return reason
@@ -268,10 +270,11 @@ class Training:
         record = replace(
             self._record(run, losses, seconds), trained=float(np.sqrt(training)), errors=errors
         )
-        best = run.best
-        if np.isfinite(sum(losses)) and (best is None or sum(losses) < sum(best.record.losses)):
-            best = Best(np.array(run.state.theta), record)
-        return replace(run, history=run.history.append(record), best=best)
+        verdict = self.judge.after(run.verdict, Best(np.array(run.state.theta), record))
+        history = run.history.append(record)
+        if verdict is not None and verdict.kept.record is record:
+            history = replace(history, chosen=len(history) - 1)
+        return replace(run, history=history, verdict=verdict)
 
     def _errors(self, theta: Array) -> dict[str, float] | None:
         """Errors at known values; the clock of training stands still while they are measured."""
@@ -306,22 +309,23 @@ class Training:
 
     def _solution(self, run: Run, reason: str) -> Solution:
         model, system = self.pipeline.model, self.pipeline.system
-        assert run.best is not None
-        kept, seconds = run.best.record, self.ranks.of_first(self._seconds)
+        assert run.verdict is not None
+        best = run.verdict.kept
+        kept, seconds = best.record, self.ranks.of_first(self._seconds)
         with self.pipeline.executable.session():
             findings = diagnose(self._evidence(run))
             blocks = self.held_out_sample.blocks
-            parameters, doubts = estimates(self.pipeline, blocks, run.best.theta)
+            parameters, doubts = estimates(self.pipeline, blocks, best.theta)
         for doubt in doubts if self.ranks.is_first else ():
             warnings.warn(str(doubt), ProblemWarning, stacklevel=2)
         held_out = {
             name: float(np.sqrt(loss / weight))
             for name, loss, weight in zip(self.names, kept.losses, self.start, strict=True)
         }
-        findings += few_nodes(self.pipeline, blocks, run.best.theta, held_out)
+        findings += few_nodes(self.pipeline, blocks, best.theta, held_out)
         return Solution(
             problem=self.pipeline.problem,
-            evaluator=self._evaluator(run.best.theta),
+            evaluator=self._evaluator(best.theta),
             history=run.history,
             residual_names=self.names,
             points={
@@ -357,7 +361,8 @@ class Training:
 
     def _evidence(self, run: Run) -> Evidence:
         """What there is to judge the run by, at the parameters kept."""
-        assert run.best is not None
+        assert run.verdict is not None
+        theta = run.verdict.kept.theta
         affordable = self.pipeline.model.layout.size <= DENSE
         stage = self.optimizer.active(run.state)
         return Evidence(
@@ -369,10 +374,10 @@ class Training:
                 self.pipeline.system,
                 self.held_out_sample.blocks,
                 self.collocation.seed,
-                self._evaluator(run.best.theta),
+                self._evaluator(theta),
                 self._evaluator(self._untrained()),
             ),
-            tangent=tangent(self.held_out, run.best.theta) if affordable else None,
+            tangent=tangent(self.held_out, theta) if affordable else None,
             density=self.collocation.rows(run.sample) / self.pipeline.model.layout.size,
             target=self.limits.loss,
             squared=isinstance(getattr(stage, "solver", None), Cholesky),

@@ -278,7 +278,9 @@ def _history(parts: Sequence[Part], names: Sequence[str]) -> History:
             losses[place] = record.losses
             records.append(replace(_shifted(record, number, ends), losses=tuple(losses.tolist())))
         ends.append(part.solution.history[-1])
-    return History(tuple(records))
+    last = parts[-1].solution.history
+    chosen = None if last.chosen is None else len(records) - len(last) + last.chosen
+    return History(tuple(records), chosen)
 
 
 def _held_out(parts: Sequence[Part], names: Sequence[str]) -> dict[str, float]:
