@@ -126,4 +126,6 @@ def test_a_run_that_overfits_returns_what_it_had_before(tmp_path: Path) -> None:
     assert kept.trained > 1.5 * trained[-1]
     path = tmp_path / "waves.h5"
     solution.save(path)
-    assert ps.load(path).kept == kept
+    loaded = ps.load(path)
+    assert isinstance(loaded, ps.Solution)
+    assert loaded.kept == kept
