@@ -11,10 +11,10 @@ import pytest
 from sympy import Eq, cos, exp, pi, sin
 
 import pinnsolve as ps
-from pinnsolve import training
 from pinnsolve.errors import FileError, PinnsolveError, SolutionError
 from pinnsolve.solutions.file import read_file
 from pinnsolve.solutions.piecewise import Piecewise
+from pinnsolve.training import loop
 from tests.heat import HEAT, t, u, x
 
 (s,) = ps.coordinates("s", time="s")
@@ -170,7 +170,7 @@ def test_time_is_shared_and_what_is_left_goes_on(ticks, monkeypatch) -> None:
     the first window takes more than its share, and the other one has what is left."""
     times = accumulate(chain(ticks, repeat(ticks[-1])))
     clock = SimpleNamespace(perf_counter=lambda: next(times))
-    monkeypatch.setattr(training, "time", clock)
+    monkeypatch.setattr(loop, "time", clock)
     solution = HEAT.solve(windows=2, seconds=1.0, optimizer=ps.Adam(), **SMALL)
     parts = [[r.seconds for r in solution.history if r.window == k] for k in (0, 1)]
     used = 0.5 if len(ticks) == 1 else 0.6
