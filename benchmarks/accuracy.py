@@ -1,6 +1,6 @@
 """The accuracy of every problem of the gallery: seeds 0, 1 and 2, one core a run.
 
-    python -m benchmarks.accuracy [--budget 0.1] [--only burgers heat] [--processes 2]
+    python -m benchmarks.accuracy [--only burgers heat] [--seeds 0] [--processes 2]
 
 Each run is a process of its own, as a user would start it, and one JSON file in benchmarks/records;
 what has its file, for the same time and the same text of the problem, is not run again: with
@@ -132,10 +132,18 @@ ROWS = (
 )  # fmt: skip
 
 
-def jobs(rows: Sequence[Row], budget: float, folder: Path, problems: Path) -> list[Job]:
+def jobs(
+    rows: Sequence[Row],
+    budget: float,
+    folder: Path,
+    problems: Path,
+    seeds: Sequence[int] | None = None,
+) -> list[Job]:
     """All rows with the first seed, then with the next, so that a table is there early."""
     return [
-        _job(row, seed, row.seconds * budget, folder, problems) for seed in SEEDS for row in rows
+        _job(row, seed, row.seconds * budget, folder, problems)
+        for seed in (SEEDS if seeds is None else seeds)
+        for row in rows
     ]
 
 
@@ -272,13 +280,13 @@ def main(arguments: Sequence[str] | None = None, rows: Sequence[Row] = ROWS) -> 
     names = [row.file for row in rows]
     parser.add_argument("--budget", type=float, default=1.0, help="factor on all training times")
     parser.add_argument("--only", nargs="+", choices=names, default=names, metavar="NAME")
+    parser.add_argument("--seeds", nargs="+", type=int, choices=SEEDS, metavar="SEED")
     add_arguments(parser, "accuracy", "accuracy.md")
     parser.add_argument("--problems", type=Path, default=ROOT / "problems", help="folder of files")
     options = parser.parse_args(arguments)
-    chosen, whole = (
-        jobs(some, options.budget, options.output, options.problems)
-        for some in ([row for row in rows if row.file in options.only], rows)
-    )
+    some = [row for row in rows if row.file in options.only]
+    place = options.budget, options.output, options.problems
+    chosen, whole = jobs(some, *place, options.seeds), jobs(rows, *place)
     run_all(chosen, options.output, options.processes)
     found = records(whole, options.output)  # those of earlier calls are in the table, too
     print(overview(rows, found))
