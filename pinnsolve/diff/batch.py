@@ -53,6 +53,13 @@ def each_row(rows: Mapping[Node, Node], roots: Sequence[Node]) -> list[Node]:
     return [ops.stack_values([values[name] for values in found]) for name in named]
 
 
+def has_rows(rows: Mapping[Node, Node], roots: Sequence[Node]) -> bool:
+    """Whether all that depends on the leaves has a form with one more axis in front, so that no
+    row need be taken for itself."""
+    batch = _Batch(rows, roots, ops.constant(1.0), False, {})
+    return all(map(batch.has_rows, batch.varying))
+
+
 def _one_by_one(
     rows: Mapping[Node, Node], roots: Sequence[Node], weights: Node, sums: Mapping[Node, Node]
 ) -> list[Node]:

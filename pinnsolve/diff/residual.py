@@ -16,12 +16,13 @@ from typing import Any
 import numpy as np
 
 from pinnsolve.diff import functions as ops
+from pinnsolve.diff.bundles import bundled_channels
 from pinnsolve.diff.freeze import freeze
 from pinnsolve.diff.graph import Graph, Node, Operand, make, rebuild, topological
 from pinnsolve.diff.integral import integral_nodes
 from pinnsolve.diff.plan import Basis, BlockPlan
 from pinnsolve.diff.reverse import reverse
-from pinnsolve.diff.taylor import Algebra, Channels, power_series, sweep, tangent
+from pinnsolve.diff.taylor import Algebra, power_series, sweep, tangent
 from pinnsolve.pde.coordinates import Coordinate
 from pinnsolve.pde.system import Block, Jet, System
 
@@ -105,10 +106,11 @@ def field_channels(
     def coefficient(value: Any) -> Operand:
         return freeze(value, symbols)
 
-    seeds: Channels = (points, *(_seed(o, coefficient) for o in basis.operators[1:]))
-    (result,) = sweep(
-        [approximator.function(points)], _algebra(basis, coefficient), {points: seeds}
-    )
+    output = approximator.function(points)
+    seeds = tuple(_seed(operator, coefficient) for operator in basis.operators[1:])
+    result = bundled_channels(basis, output, points, seeds, coefficient)
+    if result is None:
+        (result,) = sweep([output], _algebra(basis, coefficient), {points: (points, *seeds)})
     # A power series carries derivatives divided by factorials.
     factors = [math.factorial(q) if basis.is_series else 1 for q in range(basis.size)]
     return {
@@ -221,20 +223,28 @@ def kronecker_program(residuals: Sequence[Node], parameters: Sequence[Node]) -> 
 
 
 def _sites(rows: Sequence[Node], parameters: Sequence[Node]) -> tuple[list[Node], dict[Node, int]]:
-    """The rows with a copy of each parameter wherever it is not the weight of a product; those
-    products and copies with the numbers of their parameters."""
+    """The rows with a copy of each parameter wherever it is not the weight of a product, by a
+    diagonal matrix too; those products and copies with the numbers of their parameters."""
     numbers = {parameter: k for k, parameter in enumerate(parameters)}
     copies = {p: make("again", (p,), (0,), p.shape) for p in parameters}
     sites = {copy: numbers[p] for p, copy in copies.items()}
     new: dict[Node, Node] = {}
     for node in topological(rows):
         args = [copies.get(argument, new[argument]) for argument in node.args]
-        if node.primitive == "dot":
+        if node.primitive == "dot" or _is_diagonal(node):
             args[1] = new[node.args[1]]
         new[node] = rebuild(node, tuple(args))
-        if node.primitive == "dot" and args[1] in numbers:
+        if (node.primitive == "dot" or _is_diagonal(node)) and args[1] in numbers:
             sites[new[node]] = numbers[args[1]]
     return [new[row] for row in rows], sites
+
+
+def _is_diagonal(node: Node) -> bool:
+    """diag(d) W, which is d W row by row, with a constant d."""
+    if node.primitive != "multiply" or node.points:
+        return False
+    d = node.args[0]
+    return d.primitive == "constant" and d.dims == (node.shape.rows, 1)
 
 
 def _factors(site: Node, slope: Node, mask: Node) -> list[tuple[str, Node]]:
@@ -242,7 +252,9 @@ def _factors(site: Node, slope: Node, mask: Node) -> list[tuple[str, Node]]:
     slope, count = ops.at_points(slope, mask), ops.sum_points(mask)
     if site.primitive != "dot":  # as if it were a product with the identity
         slope = ops.reshape(slope, (-1, slope.columns if slope.dims else 1))
-        inputs, terms = count * ops.constant(np.eye(slope.shape.rows)), slope.shape.rows
+        terms = slope.shape.rows
+        d = site.args[0].attributes[0].array[:, 0] if _is_diagonal(site) else np.ones(terms)
+        inputs = count * ops.constant(np.diag(d * d))
     else:
         x = ops.at_points(site.args[0], mask)
         inputs, terms = ops.contract(ops.reshape(mask, (1,) * len(x.dims)) * x, x), x.shape.rows
