@@ -1,5 +1,8 @@
 """Channels of many variables as bundles, against the same channels one by one and closed forms."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 import sympy
@@ -8,7 +11,7 @@ from pinnsolve.diff import bundles
 from pinnsolve.diff import functions as ops
 from pinnsolve.diff.cost import cost
 from pinnsolve.diff.evaluate import evaluate
-from pinnsolve.diff.graph import topological
+from pinnsolve.diff.graph import Node, topological
 from pinnsolve.diff.parameters import Layout
 from pinnsolve.diff.plan import close
 from pinnsolve.diff.residual import PROGRAMS, Approximator, direction, field_channels
@@ -49,7 +52,12 @@ NETWORK = MLP(D, 2, width=4, depth=2)
 LAYOUT = Layout.of(NETWORK.named_parameters())
 
 
-def found(operators, function=NETWORK, fewest=bundles.FEWEST, monkeypatch=None):
+def found(
+    operators: list[Any],
+    function: Callable[[Node], Node] = NETWORK,
+    fewest: int = bundles.FEWEST,
+    monkeypatch: pytest.MonkeyPatch | None = None,
+) -> list[Node]:
     """All channels of both fields, those of the operators among them."""
     if monkeypatch is not None:
         monkeypatch.setattr(bundles, "FEWEST", fewest)
@@ -58,7 +66,7 @@ def found(operators, function=NETWORK, fewest=bundles.FEWEST, monkeypatch=None):
     symbols |= {sympy.Symbol(f"x{j}"): ops.column(x, j) for j in range(D)}
     basis = close(operators, D)
     channels = field_channels(basis, Approximator(("u", "v"), function), x, symbols)
-    return [channel for field in "uv" for channel in channels[field]]
+    return [c for field in "uv" for c in channels[field] if c is not None]
 
 
 def has_bundle(nodes):
@@ -80,7 +88,9 @@ def test_bundles_are_the_channels_one_by_one(name, monkeypatch):
     assert max(relative(a, b) for a, b in pairs) <= 1e-13
 
 
-@pytest.mark.parametrize("operators", [MIXED, CHANGING, [laplace(1, 1, 1, 1)], [{unit(0, 0, 0): 1}]])
+@pytest.mark.parametrize(
+    "operators", [MIXED, CHANGING, [laplace(1, 1, 1, 1)], [{unit(0, 0, 0): 1}]]
+)
 def test_what_stays_single(operators):
     assert not has_bundle(found(operators))
 
@@ -119,6 +129,7 @@ def test_programs_do_not_grow_with_the_dimension(program):
         net, x = MLP(d, 1, 8, 2), ops.input_points("site0", d)
         basis = close([laplace(*d * [1], dimension=d)], d)
         top = field_channels(basis, Approximator(("u",), net), x, {})["u"][-1]
+        assert top is not None
         graph = PROGRAMS[program]([top], [p.node for p in net.parameters()])
         return cost(rewrite(graph)).nodes
 
@@ -135,10 +146,14 @@ def test_every_program_of_bundles_is_that_of_single_channels(program, monkeypatc
     for fewest in (D, D + 1):
         channels = found(OPERATORS["weights"], scaled, fewest, monkeypatch)
         u, *slopes, top = channels[: len(channels) // 2]
-        convection = sum(k * slope for k, slope in enumerate(slopes, start=1))
+        convection = ops.sum_columns(ops.concatenate(slopes) * np.arange(1.0, len(slopes) + 1))
         graph = PROGRAMS[program]([top + u * convection, channels[-1]], nodes)
         rng = np.random.default_rng(1)
-        leaves = {"x": POINTS, "scale": rng.uniform(1, 2, (5, 2)), "weight": rng.normal(size=(5, 2))}
+        leaves = {
+            "x": POINTS,
+            "scale": rng.uniform(1, 2, (5, 2)),
+            "weight": rng.normal(size=(5, 2)),
+        }
         leaves |= LAYOUT.views(LAYOUT.initialize(rng))
         moved = LAYOUT.views(rng.normal(size=LAYOUT.size))
         leaves |= {direction(p.node): value for p, value in moved.items()}
