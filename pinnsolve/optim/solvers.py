@@ -34,7 +34,7 @@ class Linearization(ABC):
 
         (J'J + lambda I)^-1 (J'w + lambda m) = move(factor(lambda).solve(p + lambda c))
 
-    pulled: pull(r). slope: J'r. diagonal: of J'J.
+    pulled: pull(r). slope: J'r. diagonal: of J'J, or of JJ', with the same sum.
     """
 
     objective: AbstractObjective
@@ -46,7 +46,7 @@ class Linearization(ABC):
     @property
     def unit(self) -> float:
         """The mean diagonal entry of J'J, which a damping is a multiple of."""
-        return float(self.diagonal.mean())
+        return float(self.diagonal.sum() / self.slope.size)
 
     @abstractmethod
     def factor(self, shift: float) -> AbstractFactor | None:
@@ -111,8 +111,13 @@ class Dual(Linearization):
     def of(cls, objective: AbstractObjective, theta: Vector) -> Dual:
         dual = objective.dual_equations(theta)
         slope = objective.vjp(theta, objective.own(dual.residuals))
-        diagonal = objective.normal_diagonal(theta)
-        return cls(objective, theta, dual.residuals, slope, diagonal, ShiftedMatrix(dual.matrix))
+        matrix = ShiftedMatrix(dual.matrix)
+        return cls(objective, theta, dual.residuals, slope, matrix.diagonal, matrix)
+
+    def is_stationary(self, loss: float, tolerance: float) -> bool:
+        """Of all columns together, as those of J one by one would take all its rows again."""
+        length = np.sqrt(self.diagonal.sum() * loss)
+        return bool(np.linalg.norm(self.slope) <= tolerance * length)
 
     def factor(self, shift: float) -> AbstractFactor | None:
         return self.matrix.factor(shift)

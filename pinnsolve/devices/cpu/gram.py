@@ -21,7 +21,8 @@ from pinnsolve.devices.cpu.team import Range, Team, deal
 from pinnsolve.diff.parameters import Layout
 
 CHUNK = 3 << 20  # bytes of a chunk, which a rank update reads again and again
-PANEL = 32 << 20  # bytes of the columns that a thread holds for a block of J J^T
+# Bytes of the columns that a thread holds for a block of J J^T: with few panels rows are made once.
+PANEL = 128 << 20
 TRIANGLES = 2 << 30  # bytes of all triangles of J^T J: fewer threads work where it is that large
 COLUMNS = 128, 1024  # fewer make a slow update, more are of no use
 
