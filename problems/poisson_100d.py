@@ -44,10 +44,6 @@ if __name__ == "__main__":
         # Values on the sides are between 8 and 60. A layer of values near 1 would have to grow, and
         # what grows at random is curved at random.
         network=ps.nets.SequentialCell(layer, ps.nets.OutputScaling(30.0)),
-        # What a step learns is in the values on the sides, a number each. All rows are new at every
-        # step, and fewer than parameters, so that J J' is solved with; the damping is large and
-        # stays, as what a batch says beyond that is its own.
-        points=ps.Points(interior=100, boundary=1000, redraw=1, draw=ps.Uniform()),
-        optimizer=ps.GaussNewton(damping=1.0),
+        # Values on the sides decide: what a step learns is in them, a number each.
         weights={"u on the boundary": 1000.0},
     )

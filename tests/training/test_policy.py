@@ -31,6 +31,16 @@ def test_in_space_and_time_fewer_rows_do_to_begin_with() -> None:
     assert choose(parameters=881, dimension=3, threads=1, seconds=60.0).points.first == 0.4
 
 
+def test_many_coordinates_have_new_points_and_a_damping_that_stays() -> None:
+    choice = choose(parameters=13_057, dimension=100, threads=1, seconds=60.0)
+    assert choice.optimizer == ps.GaussNewton(damping=1.0)
+    assert choice.points.redraw == 1
+    assert choice.points.boundary == 1000
+    assert choose(1_009, 10, 1, 60.0).optimizer == ps.LevenbergMarquardt()
+    own = ps.Points(interior=50)
+    assert choose(13_057, 100, 1, 60.0, points=own).points == own
+
+
 def test_larger_ones_begin_with_the_rows_that_there_is_time_for() -> None:
     choice = choose(parameters=12_000, dimension=2, threads=2, seconds=120.0)
     rows = choice.points.first * 12_000
