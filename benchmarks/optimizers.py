@@ -56,7 +56,7 @@ METHODS = {
     "LM, no geodesic": Method(ps.LevenbergMarquardt(geodesic=False)),
     "LM": Method(ps.LevenbergMarquardt()),
     "GN-CG": Method(ps.GaussNewton(solver=ps.CG(iterations=60), damping=1e-6)),
-    "ENGD-W": Method(ps.EnergyNaturalGradient(solver=ps.Cholesky(dual=True)), BATCH),
+    "ENGD-W": Method(ps.EnergyNaturalGradient(solver=ps.Cholesky(dual=True), damping=1e-10), BATCH),
     "SPRING": Method(ps.SPRING(search=ps.Grid(15), damping=1e-8), BATCH),
     "KFAC": Method(ps.KFAC()),
     "DSGNAR": Method(ps.DSGNAR(), DENSE),

@@ -54,6 +54,7 @@ ROWS = (
     {"training.loop"},
     {"training.marching"},
     # What starts it.
+    {"runs.arguments"},
     {"runs.solve"},
     {"runs.continuation", "runs.members"},
     {"runs.ensemble", "runs.sweep"},

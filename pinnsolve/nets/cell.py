@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -208,7 +209,9 @@ def _found(name: str, value: Any) -> Iterator[tuple[str, Cell | Parameter]]:
 
 
 def check_sizes(**sizes: int) -> None:
-    """NetworkError unless all are positive."""
+    """NetworkError unless all are positive whole numbers."""
+    text = ", ".join(f"{name}={size!r}" for name, size in sizes.items())
+    if not all(isinstance(size, Integral) for size in sizes.values()):
+        raise NetworkError(f"sizes must be whole numbers: {text}")
     if min(sizes.values()) < 1:
-        text = ", ".join(f"{name}={size}" for name, size in sizes.items())
         raise NetworkError(f"sizes must be positive: {text}")

@@ -19,7 +19,7 @@ from pinnsolve.optim.broyden import (
     Update,
 )
 from pinnsolve.optim.chain import Chain, ChainState
-from pinnsolve.optim.damping import AbstractDampingRule, Nielsen, Relaxation
+from pinnsolve.optim.damping import AbstractDampingRule, Falling, Nielsen, Relaxation
 from pinnsolve.optim.distributed import DistributedCholesky
 from pinnsolve.optim.dsgnar import DSGNAR, DSGNARState
 from pinnsolve.optim.first_order import SGD, AbstractFirstOrder, Adam, AdamState, AdamW, SGDState
@@ -95,6 +95,7 @@ __all__ = [
     "DistributedCholesky",
     "EnergyNaturalGradient",
     "Exponential",
+    "Falling",
     "GaussNewton",
     "GaussNewtonState",
     "Grid",

@@ -1,6 +1,7 @@
 """How a damping follows the steps that it led to, each rule a frozen value given to an optimizer.
 
-All rules raise it alike: while trials are refused it grows by 2, 4, 8, ... (Nielsen 1999).
+Rules of Levenberg-Marquardt raise it alike: while trials are refused it grows by 2, 4, 8, ...
+(Nielsen 1999).
 """
 
 from __future__ import annotations
@@ -69,3 +70,39 @@ class Nielsen(AbstractDampingRule):
 
     def relaxed(self, damping: float, ratio: float) -> float:
         return damping * max(1.0 / 3.0, 1.0 - (2.0 * min(ratio, 1.0) - 1.0) ** 3)
+
+
+@final
+@dataclass(frozen=True)
+class Falling:
+    """The damping of methods that search along their step, from `first` down to `last`.
+
+    It falls by `factor` after a step whose length was `near` or more of the full one. A shorter
+    step says that the linear model holds for the length taken only: the damping grows by near over
+    that length, tenfold at most.
+
+    >>> import pinnsolve as ps
+    >>> optimizer = ps.GaussNewton(damping=ps.Falling(first=1.0, last=1e-12))
+    """
+
+    first: float = 1e-2
+    last: float = 1e-10
+    factor: float = 4.0
+    near: float = 0.5
+
+    def __post_init__(self) -> None:
+        if not (0.0 < self.last <= self.first and self.factor > 1.0 and 0.0 < self.near <= 1.0):
+            raise OptimizerError(
+                f"{self} does not fall; it needs 0 < last <= first, a factor above 1, and near "
+                "above 0 and up to 1"
+            )
+
+    def after(self, damping: float, length: float) -> float:
+        """Of the step after one at `damping` that had this length.
+
+        >>> Falling().after(1e-4, 1.0), Falling().after(1e-4, 0.25), Falling().after(1e-10, 1.0)
+        (2.5e-05, 0.0002, 1e-10)
+        """
+        if length >= self.near:
+            return max(damping / self.factor, self.last)
+        return damping * min(self.near / length, 10.0)

@@ -59,6 +59,11 @@ class AbstractFirstOrder(AbstractOptimizer[StateT]):
     halvings: int = 30
 
     def __post_init__(self) -> None:
+        if not isinstance(self.schedule, AbstractSchedule):
+            raise OptimizerError(
+                f"{type(self).__name__} has the schedule {self.schedule!r}; for a rate that stays "
+                "write schedule=Constant(1e-3)"
+            )
         if self.clip is not None and not self.clip > 0.0:
             raise OptimizerError(
                 f"{type(self).__name__} clips gradients at {self.clip}; choose a length above 0, "

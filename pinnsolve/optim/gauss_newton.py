@@ -20,6 +20,7 @@ from pinnsolve.optim.base import (
     overflow_allowed,
     starting_point,
 )
+from pinnsolve.optim.damping import Falling
 from pinnsolve.optim.loss_search import AbstractLossSearch, Grid, Halving, losses_along
 from pinnsolve.optim.solvers import AbstractSolver, Cholesky, Linearization
 
@@ -43,7 +44,9 @@ class GaussNewton(AbstractLeastSquares[GaussNewtonState]):
 
         theta -= alpha (J'J + lambda I)^-1 J'r
 
-    Where the solver has no answer, or the search finds no lower loss, that step is tried again with
+    The `damping` is a number that stays, or follows the lengths alpha by a rule: far from the
+    solution, steps that are hardly damped lead to regions that no later step leaves. Where the
+    solver has no answer, or the search finds no lower loss, that step is tried again with
     `raising` times the damping, up to `maximum_damping`. Sources: Nocedal and Wright, Numerical
     Optimization (2006), section 10.3. It does well from a start near the solution, or with a
     linear equation; `LevenbergMarquardt` also bends its steps, and adapts the damping.
@@ -58,7 +61,7 @@ class GaussNewton(AbstractLeastSquares[GaussNewtonState]):
     steps: int | None = None
     solver: AbstractSolver = field(default_factory=Cholesky)
     search: AbstractLossSearch = field(default_factory=Halving)
-    damping: float = 1e-10
+    damping: float | Falling = field(default_factory=Falling)
     raising: float = 10.0
     maximum_damping: float = 1e8
     gradient_tolerance: float = 1e-12
@@ -66,26 +69,27 @@ class GaussNewton(AbstractLeastSquares[GaussNewtonState]):
     state_type: ClassVar[type[GaussNewtonState]] = GaussNewtonState
 
     def __post_init__(self) -> None:
-        check_damping(self, self.damping)
-        if not (self.raising > 1.0 and self.damping <= self.maximum_damping):
+        first = self._first()
+        check_damping(self, first)
+        if not (self.raising > 1.0 and first <= self.maximum_damping):
             raise OptimizerError(
-                f"{type(self).__name__} raises the damping {self.damping} by {self.raising} up to "
+                f"{type(self).__name__} raises the damping {first} by {self.raising} up to "
                 f"{self.maximum_damping}; choose a factor above 1 and a maximum above the damping"
             )
 
     def init(self, objective: AbstractObjective, theta: Vector) -> GaussNewtonState:
         theta = starting_point(objective, theta)
         loss = finite_loss(objective.square(objective.residuals(theta)))
-        return GaussNewtonState(theta, loss, 1.0, self.damping, 0, self._stop(loss))
+        return GaussNewtonState(theta, loss, 1.0, self._first(), 0, self._stop(loss))
 
     def step(self, objective: AbstractObjective, state: GaussNewtonState) -> GaussNewtonState:
-        point = self.solver.linearize(objective, state.theta, self.damping)
+        damping = self._next(state)
+        point = self.solver.linearize(objective, state.theta, damping)
         count = state.step + 1
         if not point.is_finite():
             return replace(state, step=count, stop=int(Stop.NONFINITE))
         if point.is_stationary(state.loss, self.gradient_tolerance):
             return replace(state, step=count, stop=int(Stop.GRADIENT))
-        damping = self.damping
         while damping <= self.maximum_damping:
             found = self._trial(point, state.loss, damping)
             if found is not None:
@@ -93,6 +97,15 @@ class GaussNewton(AbstractLeastSquares[GaussNewtonState]):
                 return GaussNewtonState(theta, loss, length, damping, count, self._stop(loss))
             damping = max(damping, 1e-16) * self.raising
         return replace(state, step=count, stop=int(Stop.DAMPING))
+
+    def _first(self) -> float:
+        return self.damping.first if isinstance(self.damping, Falling) else self.damping
+
+    def _next(self, state: GaussNewtonState) -> float:
+        """The damping that the next step begins with."""
+        if state.step == 0 or not isinstance(self.damping, Falling):
+            return self._first()
+        return min(self.damping.after(state.damping, state.length), self.maximum_damping)
 
     def _trial(
         self, point: Linearization, loss: float, damping: float

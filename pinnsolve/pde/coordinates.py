@@ -97,7 +97,8 @@ def split_names(names: str, what: str) -> tuple[str, ...]:
     Raises:
         ProblemError: a name is missing, repeated or not an identifier.
     """
-    found = tuple(names.replace(",", " ").split())
+    text = names if isinstance(names, str) else ""
+    found = tuple(text.replace(",", " ").split())
     wrong = [name for name in found if not name.isidentifier() or name.startswith("_")]
     if not found or wrong or len(set(found)) < len(found):
         raise ProblemError(

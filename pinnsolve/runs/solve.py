@@ -26,6 +26,7 @@ from pinnsolve.pde.problem import Problem
 from pinnsolve.pde.scaling import Scaling
 from pinnsolve.pde.system import is_linear
 from pinnsolve.pipeline import Network, compile_problem
+from pinnsolve.runs.arguments import check_arguments
 from pinnsolve.sampling.points import Collocation, Points
 from pinnsolve.sampling.weighting import AbstractWeights
 from pinnsolve.sampling.weights import FixedWeights
@@ -139,9 +140,7 @@ def solve(
     """
     communicator = pick_communicator(communicator)
     options = dict(locals())  # all arguments, before anything else has a name
-    for name, limit in (("seconds", seconds), ("steps", steps), ("loss", loss)):
-        if limit is not None and not limit > 0:
-            raise PinnsolveError(f"{name} must be positive, not {limit}")
+    check_arguments(options)
     if windows is not None:
         del options["problem"], options["windows"]
         return march(problem, windows, options, solve)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from numbers import Integral
 
 import numpy as np
 
@@ -67,8 +68,14 @@ class Points:
     def __post_init__(self) -> None:
         for name in ("interior", "boundary"):
             value = getattr(self, name)
+            if value is not None and not isinstance(value, Integral):
+                raise PinnsolveError(f"Points({name}={value!r}): write a whole number")
             if value is not None and value < 1:
                 raise PinnsolveError(f"Points({name}={value}): at least one point is needed")
+        if self.redraw is not None and not (isinstance(self.redraw, Integral) and self.redraw >= 0):
+            raise PinnsolveError(
+                f"Points(redraw={self.redraw!r}): write a whole number of steps, 0 for never"
+            )
         if not 0 < self.first <= self.last or self.growth < 1:
             raise PinnsolveError(f"{self}: needs 0 < first <= last, growth >= 1")
         if not isinstance(self.draw, AbstractDraw):

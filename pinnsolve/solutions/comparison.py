@@ -310,7 +310,13 @@ def _values_of(target: Any, arguments: tuple[str, ...], coordinates: dict[str, A
         return evaluate(target, coordinates)
     if callable(target):
         return np.asarray(target(*(coordinates[a] for a in arguments)), dtype=float)
-    return np.asarray(target, dtype=float)
+    try:
+        return np.asarray(target, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise SolutionError(
+            f"{target!r} is nothing to compare with; give an expression of the coordinates, a "
+            "function of them, or values with their places"
+        ) from error
 
 
 def _points(given: Mapping[str, Array]) -> dict[str, Array]:

@@ -126,8 +126,11 @@ SENSITIVE: dict[str, tuple[tuple[str, int, int], Any]] = {
     "SSBFGS": (SQUARES, SSBFGS()),
     "SSBroyden, a narrow network": (SQUARES, SSBroyden()),
     "SSBroyden from J'J": (SQUARES, SSBroyden(inverse="gauss-newton")),
-    "Gauss-Newton, hardly damped": (SQUARES, GaussNewton()),
-    "energy natural gradient, hardly damped": (SQUARES, EnergyNaturalGradient(search=Grid(12))),
+    "Gauss-Newton, hardly damped": (SQUARES, GaussNewton(damping=1e-10)),
+    "energy natural gradient, hardly damped": (
+        SQUARES,
+        EnergyNaturalGradient(damping=1e-10, search=Grid(12)),
+    ),
     "Levenberg-Marquardt, a deeper network": (("burgers", 8, 2), LevenbergMarquardt()),
     "Gauss-Newton, CG to a tolerance": (("heat", 8, 2), GaussNewton(solver=CG(FEW), damping=1e-3)),
     "NysNewtonCG, hardly damped": (SQUARES, NysNewtonCG(rank=10)),

@@ -1,18 +1,23 @@
 """Gauss-Newton and energy natural gradient against closed solutions and the formulas."""
 
+import itertools
+
 import numpy as np
 import pytest
 
+import pinnsolve as ps
 from pinnsolve.errors import OptimizerError
 from pinnsolve.optim import (
     SVD,
     Cholesky,
     CholeskyOrSVD,
     EnergyNaturalGradient,
+    Falling,
     GaussNewton,
     Grid,
     Halving,
 )
+from tests.heat import EXACT, HEAT
 from tests.optim.objectives import Barrier, Decay, Linear, Rosenbrock, run, tanh_regression
 from tests.optim.small import small
 
@@ -80,7 +85,8 @@ def test_points_that_are_not_finite_are_refused():
     objective, start = Barrier(), np.array([50.0, 1.0])
     assert start[0] - start[0] * np.log(25.0) < 0.0  # where the full step would land
     for method in BOTH:
-        state = method().step(objective, method().init(objective, start))
+        optimizer = method(damping=1e-10)
+        state = optimizer.step(objective, optimizer.init(objective, start))
         assert 0.0 < state.theta[0] < 50.0
         assert np.isfinite(state.loss)
         assert state.length < 1.0
@@ -104,6 +110,35 @@ def test_a_small_network_learns_its_equation(method):
     assert state.loss == pytest.approx(objective.loss_gradient(state.theta)[0], rel=1e-6)
 
 
+@pytest.mark.parametrize("method", BOTH)
+@pytest.mark.parametrize(("seed", "width", "depth"), [(0, 8, 1), (1, 12, 2)])
+def test_small_networks_leave_the_regions_around_their_start(method, seed, width, depth):
+    """Steps hardly damped end there, at errors of 0.3 and more."""
+    network = ps.MLP(2, 1, width=width, depth=depth)
+    settings = {"network": network, "exact": "never", "progress": False, "threads": 1}
+    solution = HEAT.solve(optimizer=method(), steps=60, seed=seed, **settings)
+    assert solution.error(EXACT)["u"] < 1e-2 * 8 / width
+    assert solution.history[-1].loss < 1e-3
+
+
+def test_the_damping_falls_while_steps_are_long_and_grows_with_how_short_they_are():
+    objective, theta = tanh_regression(rows=30, seed=2)
+    optimizer = GaussNewton(damping=Falling(first=1.0, last=1e-3, factor=10.0, near=0.25))
+    state, found = optimizer.init(objective, theta), []
+    for _ in range(12):
+        state = optimizer.step(objective, state)
+        found.append((state.damping, state.length))
+    assert found[0][0] == 1.0
+    for (damping, length), (after, _) in itertools.pairwise(found):
+        wanted = damping / 10.0 if length >= 0.25 else damping * min(0.25 / length, 10.0)
+        assert after == pytest.approx(max(wanted, 1e-3))
+    fixed = GaussNewton(damping=1e-4)
+    state = fixed.init(objective, theta)
+    for _ in range(3):
+        state = fixed.step(objective, state)
+        assert state.damping == 1e-4
+
+
 def test_searches_take_the_lengths_that_they_say():
     def loss(alpha):
         return np.inf if alpha > 0.6 else (alpha - 0.13) ** 2
@@ -122,6 +157,7 @@ def test_searches_take_the_lengths_that_they_say():
     [
         (lambda: GaussNewton(damping=-1.0), "choose 0 or more"),
         (lambda: GaussNewton(raising=1.0), "a factor above 1"),
+        (lambda: Falling(first=1e-12), "0 < last <= first"),
         (lambda: Halving(decrease=0.5), "0 < decrease < 1/2"),
         (lambda: Grid(halvings=-1), "choose halvings of 0 or more"),
     ],
