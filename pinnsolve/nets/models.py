@@ -57,10 +57,10 @@ class MLP(SequentialCell):
         dense: DenseLayer = Dense,
     ) -> None:
         check_sizes(inputs=inputs, outputs=outputs, width=width, depth=depth)
-        if not callable(activation):
+        if isinstance(activation, str):
             raise NetworkError(
-                f"the activation {activation!r} is no function of values; write "
-                "activation=ops.tanh, or another function of pinnsolve.ops"
+                f"activation={activation!r} is text; write activation=ops.tanh, or another "
+                "function of pinnsolve.ops"
             )
         sizes = [inputs, *[width] * depth]
         self.text = f"MLP {'-'.join(map(str, [*sizes, outputs]))}, {name_of(activation)}"
