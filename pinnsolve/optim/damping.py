@@ -78,8 +78,8 @@ class Falling:
     """The damping of methods that search along their step, from `first` down to `last`.
 
     It falls by `factor` after a step whose length was `near` or more of the full one. A shorter
-    step says that the linear model holds for the length taken only: the damping grows by near over
-    that length, tenfold at most.
+    step says that the linear model holds for the length taken only: the damping is divided by that
+    length, and grows tenfold at most.
 
     >>> import pinnsolve as ps
     >>> optimizer = ps.GaussNewton(damping=ps.Falling(first=1.0, last=1e-12))
@@ -101,8 +101,8 @@ class Falling:
         """Of the step after one at `damping` that had this length.
 
         >>> Falling().after(1e-4, 1.0), Falling().after(1e-4, 0.25), Falling().after(1e-10, 1.0)
-        (2.5e-05, 0.0002, 1e-10)
+        (2.5e-05, 0.0004, 1e-10)
         """
         if length >= self.near:
             return max(damping / self.factor, self.last)
-        return damping * min(self.near / length, 10.0)
+        return damping * min(1.0 / length, 10.0)

@@ -130,7 +130,7 @@ def test_the_damping_falls_while_steps_are_long_and_grows_with_how_short_they_ar
         found.append((state.damping, state.length))
     assert found[0][0] == 1.0
     for (damping, length), (after, _) in itertools.pairwise(found):
-        wanted = damping / 10.0 if length >= 0.25 else damping * min(0.25 / length, 10.0)
+        wanted = damping / 10.0 if length >= 0.25 else damping * min(1.0 / length, 10.0)
         assert after == pytest.approx(max(wanted, 1e-3))
     fixed = GaussNewton(damping=1e-4)
     state = fixed.init(objective, theta)
