@@ -7,6 +7,7 @@ decisions depend on the rows of all processes, so all take the same.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -89,4 +90,4 @@ def is_surely_worse(later: Sequence[Array], earlier: Sequence[Array]) -> bool:
     """
     differences = [a - b for a, b in zip(later, earlier, strict=True)]
     variance = sum(d.size * float(d.var(ddof=1)) for d in differences if d.size > 1)
-    return sum(float(d.sum()) for d in differences) > ERRORS * np.sqrt(variance)
+    return sum(float(d.sum()) for d in differences) > ERRORS * math.sqrt(variance)
