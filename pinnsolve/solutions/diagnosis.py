@@ -47,7 +47,9 @@ class Finding:
 class Tangent:
     """What J says about the residual r at points never trained on.
 
-    reach: |J J^+ r| / |r|, the part of r that small changes of the parameters can lower.
+    reach: |J J^+ r| / |r|, the part of r that small changes of the parameters can lower, less what
+        p directions hold of any r of n rows by chance: adjusted as R^2 of a regression is (Theil
+        1961), 1 - (1 - R^2) n / (n - p).
     largest, mean: eigenvalue of J'J.
     """
 
@@ -70,8 +72,11 @@ def tangent(objective: AbstractObjective, theta: Array) -> Tangent | None:
     values, vectors = np.linalg.eigh(system.matrix)
     usable = values > RANK * values[-1]
     along = np.square(vectors[:, usable].T @ system.vector) / values[usable]
-    reach = math.sqrt(min(1.0, float(along.sum()) / system.loss)) if system.loss > 0 else 0.0
-    return Tangent(reach, float(values[-1]), float(values.mean()))
+    held = min(1.0, float(along.sum()) / system.loss) if system.loss > 0 else 0.0
+    free = objective.total_rows - int(usable.sum())
+    if free > 0:
+        held = max(0.0, 1.0 - (1.0 - held) * objective.total_rows / free)
+    return Tangent(math.sqrt(held), float(values[-1]), float(values.mean()))
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,14 @@
 """Every situation that a diagnosis tells, made for real, and the numbers that it rests on."""
 
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
 from sympy import Eq, cos, exp, pi, sin
 
 import pinnsolve as ps
+from pinnsolve.devices.base import NormalEquations
 from pinnsolve.solutions.diagnosis import (
     Evidence,
     Finding,
@@ -68,6 +72,16 @@ def test_a_network_that_cannot_represent_the_solution_is_too_small() -> None:
     assert "more time will not help" in found["stagnation"].advice
     wider = WAVES.solve(network=narrow(2, 12, 2), steps=30, **QUIET)
     assert "network too small" not in findings(wider)
+
+
+def test_what_the_tangent_space_holds_of_noise_is_not_reach() -> None:
+    rng = np.random.default_rng(0)
+    jacobian, noise = rng.normal(size=(400, 100)), rng.normal(size=400)
+    equations = NormalEquations(jacobian.T @ jacobian, jacobian.T @ noise, float(noise @ noise))
+    objective: Any = SimpleNamespace(normal_equations=lambda theta: equations, total_rows=400)
+    measured = tangent(objective, np.zeros(100))
+    assert measured is not None
+    assert measured.reach < 0.25  # a quarter of the directions hold half of the norm, by chance
 
 
 def test_a_condition_with_hardly_any_weight_is_left_behind() -> None:
@@ -165,7 +179,11 @@ def test_reach_is_the_projection_on_the_columns_of_the_jacobian(device: str) -> 
     jacobian, r = objective.jacobian(theta), objective.residuals(theta)
     left, singular, _ = np.linalg.svd(jacobian, full_matrices=False)
     left = left[:, singular > 1e-5 * singular[0]]
-    assert measured.reach == pytest.approx(np.linalg.norm(left.T @ r) / np.linalg.norm(r), rel=1e-6)
+    # The mean squares of what is left and of all, each by its degrees of freedom.
+    rows, rank = left.shape
+    left_over = r - left @ (left.T @ r)
+    unexplained = (left_over @ left_over / (rows - rank)) / (r @ r / rows)
+    assert measured.reach == pytest.approx(np.sqrt(1 - unexplained), rel=1e-6)
     assert measured.largest == pytest.approx(singular[0] ** 2)
     assert measured.mean == pytest.approx(np.sum(jacobian**2) / theta.size)
 
