@@ -54,7 +54,7 @@ def test_periodic_conditions_are_fulfilled_by_the_default_network() -> None:
 
 def test_linear_equations_get_sin_and_others_tanh() -> None:
     line, other = (compile_problem(p, None, ReferenceDevice()) for p in (PERIODIC, BURGERS))
-    assert line.model.text == "periodic in 0 > MLP 3-20-20-20-20-1, sin, 1361 parameters"
+    assert line.model.text == "periodic in 0 > MLP 3-16-16-16-16-1, sin, 897 parameters"
     assert other.model.text == "MLP 2-20-20-20-20-1, tanh, 1341 parameters"
 
 

@@ -84,21 +84,24 @@ def default_network(
     periodic: bool = True,
     width: int | None = None,
 ) -> Cell:
-    """Four hidden layers of 20, wider for more than three fields of the same coordinates (those of
-    the system, unless given), or of the width given; periodic where the fields are, unless that is
-    not wanted. Layers of 16 are faster for the first seconds and stand still earlier: after 60 s on
-    one core Burgers is at 7.6e-8 with them and at 1.1e-8 with 20, Allen-Cahn at 1e-5 and 1e-6 (seed
-    0). With 24 Burgers is at 4.1e-9, but after 200 s. Three layers with as many parameters are up
-    to 5 times less accurate, five no better.
+    """Four hidden layers of the width given, or of 16 for linear equations and 20 for others, wider
+    for several fields of the same coordinates (those of the system, unless given); periodic where
+    the fields are, unless that is not wanted. Three layers with as many parameters are up to 5
+    times less accurate, five no better.
 
-    The activation is sin for linear equations, whose solutions oscillate or are smooth, and tanh
-    for others, whose solutions may steepen: each measured several times better on its kind.
+    After 60 s on one core Burgers is at 7.6e-8 with 16 and at 1.1e-8 with 20, Allen-Cahn at 1e-5
+    and 1e-6 (seed 0). Solutions of linear equations are smooth as a rule, and the next steps are
+    worth more: after 20 s Poisson is at 9e-12 with 16 and at 1e-10 with 20, heat after 15 s at
+    1e-11 and 4e-10. The activation is sin for linear equations, whose solutions oscillate or are
+    smooth, and tanh for others, whose solutions may steepen: each measured several times better on
+    its kind.
     """
     fields = system.fields if fields is None else fields
     inputs = system.inputs(fields[0])
     joined = periodic_axes(system, fields) if periodic else ()
     axes = tuple(inputs.index(axis) for axis in joined)
-    activation = ops.sin if is_linear(system) else ops.tanh
-    width = width or max(20, 14 + 2 * len(fields))
+    linear = is_linear(system)
+    activation = ops.sin if linear else ops.tanh
+    width = width or max(16 if linear else 20, 14 + 2 * len(fields))
     network = MLP(len(inputs) + len(axes), len(fields), width=width, depth=4, activation=activation)
     return SequentialCell(PeriodicEmbedding(axes), network) if axes else network
