@@ -51,5 +51,6 @@ def reference(end: float = 1.0) -> Reference:
 if __name__ == "__main__":
     from pinnsolve.command_line import run
 
-    # What is wrong early grows: nothing is learnt in one piece.
-    run(problem, reference, windows=10)
+    # What is wrong early grows: nothing is learnt in one piece. With 10 windows the error is 1.2e-5
+    # up to t = 0.5 and 1.3e-2 up to t = 1 after 600 s: from the sixth on, each holds too much.
+    run(problem, reference, windows=20)
