@@ -77,7 +77,7 @@ ROWS = (
         f"{KIYANI}, 130,222 s",
     ),
     Row(
-        "Schrödinger, nonlinear", "schrodinger", 60, 1e-4, 1e-6, 2.0e-3,
+        "Schrödinger, nonlinear", "schrodinger", 90, 1e-4, 1e-6, 2.0e-3,
         "Raissi et al., JCP 378 (2019)",
     ),
     Row(
@@ -102,7 +102,7 @@ ROWS = (
     Row("lid-driven cavity, Re = 400", "cavity_400", 90, 5e-3, 1e-3),
     Row("lid-driven cavity, Re = 1,000", "cavity_1000", 360, 1e-2, 1e-3),
     Row("flow past a cylinder, drag", "cylinder", 60, 1e-2, 2e-3, None, "", ("drag",)),
-    Row("Beltrami flow, 3D and time", "beltrami", 60, 1e-4, 1e-6),
+    Row("Beltrami flow, 3D and time", "beltrami", 36, 1e-4, 1e-6),
     Row("biharmonic plate", "biharmonic", 20, 1e-6, 1e-9),
     Row("elastic plate", "elastic_plate", 20, 1e-5, 1e-7),
     Row("heat, on a ring", "heat_ring", 15, 1e-7, 1e-9),
