@@ -38,7 +38,7 @@ class _Reading:
 
     def slot(self, number: Any) -> Any:
         self.numbers.append(number)
-        return sympy.Symbol(f"#{len(self.numbers)}", real=True)
+        return _slot(len(self.numbers))
 
     def template(self, node: Any) -> Any:
         """The node with slots; what is no arithmetic and no function stays as it is."""
@@ -81,6 +81,9 @@ def alike(
             few += [term for term, _ in members]
             continue
         rows = zip(*(numbers for _, numbers in members), strict=True)
-        slots = (sympy.Symbol(f"#{k}", real=True) for k in range(1, len(members[0][1]) + 1))
-        many.append(Alike(template, dict(zip(slots, rows, strict=True))))
+        many.append(Alike(template, {_slot(k): row for k, row in enumerate(rows, start=1)}))
     return tuple(few), tuple(many)
+
+
+def _slot(number: int) -> sympy.Symbol:
+    return sympy.Symbol(f"#{number}", real=True)

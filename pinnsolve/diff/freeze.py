@@ -14,7 +14,7 @@ import sympy
 
 from pinnsolve.diff import compositions as made
 from pinnsolve.diff import functions as ops
-from pinnsolve.diff.alike import alike
+from pinnsolve.diff.alike import FEW, alike
 from pinnsolve.diff.graph import Node, Operand
 from pinnsolve.errors import GraphError
 from pinnsolve.pde.integrals import Quadrature
@@ -129,7 +129,7 @@ def _parts(
 ) -> Iterator[Operand]:
     """The values of what is added or multiplied; terms of which many are alike are summed first."""
     terms, many = tuple(arguments), ()
-    if join is ops.add and _at_points(arguments, symbols):
+    if join is ops.add and len(terms) >= FEW and _at_points(terms, symbols):
         terms, many = alike(terms, _is_function)
     for argument in sympy.ordered(terms):
         yield _freeze(argument, symbols)

@@ -231,10 +231,11 @@ def _sites(rows: Sequence[Node], parameters: Sequence[Node]) -> tuple[list[Node]
     new: dict[Node, Node] = {}
     for node in topological(rows):
         args = [copies.get(argument, new[argument]) for argument in node.args]
-        if node.primitive == "dot" or _is_diagonal(node):
+        weighs = node.primitive == "dot" or _is_diagonal(node)
+        if weighs:
             args[1] = new[node.args[1]]
         new[node] = rebuild(node, tuple(args))
-        if (node.primitive == "dot" or _is_diagonal(node)) and args[1] in numbers:
+        if weighs and args[1] in numbers:
             sites[new[node]] = numbers[args[1]]
     return [new[row] for row in rows], sites
 

@@ -14,6 +14,7 @@ from typing import Any
 from pinnsolve.devices.communication import pick_communicator
 from pinnsolve.errors import PinnsolveError
 from pinnsolve.pde.problem import Problem
+from pinnsolve.runs.arguments import check_arguments
 from pinnsolve.runs.solve import solve
 from pinnsolve.solutions.diagnosis import Finding
 from pinnsolve.solutions.row import row
@@ -75,9 +76,7 @@ def continuation(
     count = len(values)
     if count == 0:
         raise PinnsolveError("continuation needs at least one value")
-    for name, limit in (("seconds", seconds), ("steps", steps)):
-        if limit is not None and not limit > 0:
-            raise PinnsolveError(f"{name} must be positive, not {limit}")
+    check_arguments({"seconds": seconds, "steps": steps})
     found: list[Solution] = []
     ranks = Agreement(pick_communicator(options.pop("communicator", "auto")))
     try:

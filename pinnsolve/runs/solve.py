@@ -152,13 +152,13 @@ def solve(
         if correct is not None:
             network, base = corrected(problem, correct, network, exact, communicator)
         strategy = weights if isinstance(weights, AbstractWeights) else FixedWeights(weights or {})
-        target = shared(pick_device(device, precision, threads), communicator, reproducible)
+
+        def found(name: str | AbstractDevice, precision: str | None) -> AbstractDevice:
+            return shared(pick_device(name, precision, threads), communicator, reproducible)
+
+        target = found(device, precision)
         if places := optimizer.places if optimizer else ():
-            others = {
-                p: shared(pick_device(p.device, p.precision, threads), communicator, reproducible)
-                for p in places
-            }
-            target = PlacedDevice(target, others)
+            target = PlacedDevice(target, {p: found(p.device, p.precision) for p in places})
         pipeline = compile_problem(problem, network, target, exact, strategy.start, base, scaling)
         size = pipeline.model.layout.size
         strategy.check(pipeline.system)
