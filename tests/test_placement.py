@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import pinnsolve as ps
+from pinnsolve.devices.ascend import AscendDevice, environment
 from pinnsolve.devices.base import AbstractExecutable, AbstractObjective, BlockPoints
 from pinnsolve.devices.cpu import CpuDevice
 from pinnsolve.devices.placement import Place, PlacedDevice, PlacedExecutable
@@ -103,6 +104,35 @@ def test_equal_devices_share_what_is_compiled() -> None:
 def test_a_device_object_places_a_stage() -> None:
     place = ps.Adam(steps=3).on(ReferenceDevice())
     assert HEAT.solve(optimizer=place, **SMALL).optimizer == "Adam on reference"
+
+
+def test_a_stage_is_named_by_what_runs_and_not_by_what_was_asked_for() -> None:
+    """In the history, whatever the optimizer is told to run on; which alone tells runs apart."""
+
+    class StandsIn(ReferenceDevice):
+        @property
+        def runs_on(self) -> str:
+            return "what stands in"
+
+    stage = ps.Adam(steps=3).on(StandsIn())
+    for more in ({}, {"reproducible": True}):
+        solution = HEAT.solve(optimizer=stage >> ps.Adam(steps=2), **SMALL, **more)
+        assert solution.optimizer == "Adam on what stands in >> Adam"
+        assert solution.history[0].stage == "Adam on what stands in"
+    assert str(stage.place) == "reference"
+
+
+@pytest.mark.parametrize(
+    ("asked", "machine", "name"),
+    [
+        ("ascend", "Ascend", "ascend"),
+        ("ascend", "CPU", "ascend:cpu"),
+        ("ascend:cpu", "CPU", "ascend:cpu"),
+    ],
+)
+def test_the_ascend_device_knows_what_it_runs_on(monkeypatch, asked, machine, name) -> None:
+    monkeypatch.setattr(environment, "target", lambda asked: machine)
+    assert AscendDevice(asked).runs_on == name
 
 
 def test_ranks_share_the_points_of_every_device() -> None:

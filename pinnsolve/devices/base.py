@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -221,9 +222,11 @@ class AbstractExecutable(ABC):
 
     Attributes:
         threads: that an evaluation uses.
+        names: place of a stage -> what runs there, in words, where stages have places.
     """
 
     threads: int
+    names: Mapping[Place, str] = MappingProxyType({})
 
     @property
     @abstractmethod
@@ -261,6 +264,11 @@ class AbstractDevice(ABC):
     """Where programs run."""
 
     name: str
+
+    @property
+    def runs_on(self) -> str:
+        """The name of what its programs run on, where that shows only when they are compiled."""
+        return self.name
 
     @abstractmethod
     def compile(self, blocks: Sequence[ResidualBlock], layout: Layout) -> AbstractExecutable:

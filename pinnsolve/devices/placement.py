@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pinnsolve.devices.base import (
@@ -45,7 +45,11 @@ class Place:
 
     def __str__(self) -> str:
         name = self.device.name if isinstance(self.device, AbstractDevice) else self.device
-        return name if self.precision is None else f"{name} in {self.precision}"
+        return self.named(name)
+
+    def named(self, device: str) -> str:
+        """In words, where the device turned out to be this one."""
+        return device if self.precision is None else f"{device} in {self.precision}"
 
 
 @dataclass(frozen=True)
@@ -63,13 +67,14 @@ class PlacedDevice(AbstractDevice):
         """One executable for each device; equal devices share it. A program is compiled when it is
         first asked for, so a device at which no stage arrives costs nothing."""
         made = [(self.home, self.home.compile(blocks, layout))]
-        places = {}
+        places, names = {}, {}
         for place, device in self.others.items():
             same = [executable for known, executable in made if known == device]
             if not same:
                 made.append((device, device.compile(blocks, layout)))
             places[place] = same[0] if same else made[-1][1]
-        return PlacedExecutable(made[0][1], places)
+            names[place] = place.named(device.runs_on)
+        return PlacedExecutable(made[0][1], places, names)
 
     def function(self, outputs: Sequence[Node], rewrites: bool = True) -> AbstractFunction:
         return self.home.function(outputs, rewrites)
@@ -81,6 +86,7 @@ class PlacedExecutable(AbstractExecutable):
 
     home: AbstractExecutable
     places: Mapping[Place, AbstractExecutable]
+    names: Mapping[Place, str] = field(default_factory=dict)
 
     @property
     def threads(self) -> int:  # type: ignore[override]

@@ -72,6 +72,10 @@ class ShardedDevice(AbstractDevice):
     def name(self) -> str:  # type: ignore[override]
         return self.inner.name
 
+    @property
+    def runs_on(self) -> str:
+        return self.inner.runs_on
+
     def compile(self, blocks: Sequence[ResidualBlock], layout: Layout) -> ShardedExecutable:
         inner = self.inner.compile(blocks, layout)
         return ShardedExecutable(tuple(blocks), inner, self.communicator, self.lanes)

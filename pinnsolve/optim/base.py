@@ -13,6 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from enum import IntEnum
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -82,6 +83,7 @@ _SENTENCES = {
 }
 
 StateT = TypeVar("StateT")
+NOWHERE: Mapping[Place, str] = MappingProxyType({})
 
 
 class AbstractOptimizer(ABC, Generic[StateT]):
@@ -129,8 +131,8 @@ class AbstractOptimizer(ABC, Generic[StateT]):
         """The method at work: this one, or the stage of a chain."""
         return self
 
-    def label(self, state: StateT) -> str:
-        """The method at work, for reports."""
+    def label(self, state: StateT, names: Mapping[Place, str] = NOWHERE) -> str:
+        """The method at work, for reports; names: of what runs at the places of its stages."""
         return type(self).__name__
 
     def restore(self, arrays: Mapping[str, Any]) -> StateT:

@@ -11,6 +11,7 @@ from pinnsolve.devices.base import AbstractDevice
 from pinnsolve.devices.placement import Place
 from pinnsolve.errors import OptimizerError
 from pinnsolve.optim.base import (
+    NOWHERE,
     AbstractObjective,
     AbstractOptimizer,
     AbstractState,
@@ -142,8 +143,8 @@ class Chain(AbstractOptimizer[ChainState]):
     def active(self, state: ChainState) -> AbstractOptimizer[Any]:
         return self.stages[state.stage].active(state.inner)
 
-    def label(self, state: ChainState) -> str:
-        return self.stages[state.stage].label(state.inner)
+    def label(self, state: ChainState, names: Mapping[Place, str] = NOWHERE) -> str:
+        return self.stages[state.stage].label(state.inner, names)
 
     def restore(self, arrays: Mapping[str, Any]) -> ChainState:
         if "stage" not in arrays or not 0 <= int(arrays["stage"]) < len(self.stages):

@@ -8,7 +8,7 @@ from typing import Any, final
 
 from pinnsolve.devices.base import AbstractDevice
 from pinnsolve.devices.placement import Place
-from pinnsolve.optim.base import AbstractObjective, AbstractOptimizer, Look, Vector
+from pinnsolve.optim.base import NOWHERE, AbstractObjective, AbstractOptimizer, Look, Vector
 
 
 @final
@@ -54,9 +54,9 @@ class Placed(AbstractOptimizer[Any]):
     def active(self, state: Any) -> AbstractOptimizer[Any]:
         return self.stage.active(state)
 
-    def label(self, state: Any) -> str:
+    def label(self, state: Any, names: Mapping[Place, str] = NOWHERE) -> str:
         """As in "Adam on ascend"."""
-        return f"{self.stage.label(state)} on {self.place}"
+        return f"{self.stage.label(state, names)} on {names.get(self.place, self.place)}"
 
     def restore(self, arrays: Mapping[str, Any]) -> Any:
         return self.stage.restore(arrays)

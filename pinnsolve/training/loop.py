@@ -161,8 +161,12 @@ class Training:
 
     def _look_is_due(self, run: Run) -> bool:
         """By steps and not by the clock, for what is seen decides what is returned."""
-        label, steps = self.optimizer.label(run.state), self.optimizer.look_steps(run.state)
-        return run.step % steps == 0 or label != run.history[-1].stage
+        steps = self.optimizer.look_steps(run.state)
+        return run.step % steps == 0 or self._stage(run) != run.history[-1].stage
+
+    def _stage(self, run: Run) -> str:
+        """The method at work, and where."""
+        return self.optimizer.label(run.state, self.pipeline.executable.names)
 
     def _redraw_is_due(self, run: Run) -> bool:
         period = self.collocation.settings.redraw
@@ -298,7 +302,7 @@ class Training:
             loss=float(run.state.loss),
             losses=losses,
             held_out=float(np.sqrt(sum(losses))),
-            stage=self.optimizer.label(run.state),
+            stage=self._stage(run),
             damping=getattr(run.state, "damping", None),
         )
 

@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 
 import pinnsolve as ps
+from pinnsolve.devices.ascend.environment import probe
 from pinnsolve.devices.base import AbstractObjective
 from pinnsolve.devices.choice import pick_device
+from pinnsolve.errors import DeviceWarning
 from pinnsolve.optim import AbstractOptimizer
 from pinnsolve.pipeline import compile_problem
 from pinnsolve.sampling.points import Collocation, Points
@@ -83,6 +85,16 @@ def test_a_run_goes_from_the_device_to_the_host_and_resumes(tmp_path) -> None:
     resumed = HEAT.solve(checkpoint=tmp_path / "run.h5", **settings)
     assert resumed.history[-1].loss == whole.history[-1].loss
     assert np.array_equal(resumed.u(0.3, 0.7), whole.u(0.3, 0.7))
+
+
+def test_a_stage_says_that_the_cpu_stood_in() -> None:
+    if probe().devices:
+        pytest.skip("there is an Ascend device")
+    stage = ps.Adam(steps=2).on("ascend") >> ps.Adam(steps=2).on("ascend", "float64")
+    with pytest.warns(DeviceWarning, match="runs on MindSpore's CPU target"):
+        solution = HEAT.solve(network=NETWORK, optimizer=stage, progress=False)
+    assert solution.optimizer == "Adam on ascend:cpu >> Adam on ascend:cpu in float64"
+    assert "Adam on ascend:cpu" in solution.report()
 
 
 def test_programs_of_all_devices_are_no_part_of_the_training_time() -> None:

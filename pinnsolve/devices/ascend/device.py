@@ -62,6 +62,11 @@ class AscendDevice(AbstractDevice):
         return machine
 
     @property
+    def runs_on(self) -> str:
+        """As in "ascend:cpu", where the CPU stands in for "ascend"."""
+        return next(name for name, runs in environment.TARGETS.items() if runs == self.machine)
+
+    @property
     def numbers(self) -> str:
         """The precision of all that is not a factor of a product."""
         return "float32" if self.precision == "mixed" else self.precision
