@@ -1,9 +1,10 @@
 """Options that come from the surroundings of the process; the only reader of `os.environ`.
 
-Invariant: an `Options` record is frozen and is passed as an argument; nothing is read when the
-module is imported.
+Invariant: records of them are frozen and are passed as arguments; nothing is read when the module
+is imported.
 """
 
+import multiprocessing
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,13 +12,14 @@ from pathlib import Path
 
 from pinnsolve.errors import PinnsolveError
 
-# What tells a process how many were launched -> the launcher. PMI is that of MPICH, Intel MPI and
-# Slurm; a step of Slurm says so itself as well.
+# What tells a process how many were launched -> the launcher, and what tells which of them it is.
+# PMI is that of MPICH, Intel MPI and Slurm; a step of Slurm says so itself as well. Processes of
+# msrun write to files of their own, and find out together which is which.
 LAUNCHERS = {
-    "MS_WORKER_NUM": "msrun",
-    "OMPI_COMM_WORLD_SIZE": "mpiexec",
-    "PMI_SIZE": "mpiexec",
-    "SLURM_STEP_NUM_TASKS": "srun",
+    "MS_WORKER_NUM": ("msrun", ""),
+    "OMPI_COMM_WORLD_SIZE": ("mpiexec", "OMPI_COMM_WORLD_RANK"),
+    "PMI_SIZE": ("mpiexec", "PMI_RANK"),
+    "SLURM_STEP_NUM_TASKS": ("srun", "SLURM_PROCID"),
 }
 # What tells how many of them are on this machine: MPICH and Intel MPI, OpenMPI.
 NEIGHBOURS = ("MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE")
@@ -25,27 +27,45 @@ NEIGHBOURS = ("MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE")
 
 @dataclass(frozen=True)
 class Launcher:
-    """What started this process as one of `size`; without a name where it was started alone."""
+    """What started this process as one of `size`, number `rank`, where it tells; without a name
+    where it was started alone."""
 
     name: str = ""
     size: int = 1
+    rank: int = 0
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str] | None = None) -> "Launcher":
+        """Read what launchers set; without a mapping, from `os.environ`, which is no news of a
+        process that one of those launched has started: it has their variables, and is none.
+
+        >>> Launcher.from_environment({"PMI_SIZE": "4", "PMI_RANK": "3"})
+        Launcher(name='mpiexec', size=4, rank=3)
+        """
+        if environment is None:
+            child = multiprocessing.parent_process() is not None
+            environment = {} if child else os.environ
+        for variable, (name, number) in LAUNCHERS.items():
+            text, rank = environment.get(variable, ""), environment.get(number, "")
+            # msrun starts the script once more, as scheduler, also where it is to be run once.
+            if text.isdecimal() and int(text) > (0 if name == "msrun" else 1):
+                return cls(name, int(text), int(rank) if rank.isdecimal() else 0)
+        return cls()
 
 
 @dataclass(frozen=True)
 class Options:
-    """Where compiled kernels are cached, how many threads may run, and what started the process.
+    """Where compiled kernels are cached, and how many threads may run.
 
     Attributes:
         cache: folder for generated code and reference solutions; made when first written to.
         threads: number of threads that the CPU device may use, at least 1.
-        launcher: of several processes that work together.
         threads_given: whether somebody has said how many threads, or they are all usable cores, of
             which each of several processes that are free to use all has its share.
     """
 
     cache: Path
     threads: int
-    launcher: Launcher = Launcher()
     threads_given: bool = False
 
     def __post_init__(self) -> None:
@@ -54,8 +74,7 @@ class Options:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> "Options":
-        """Read ``PINNSOLVE_CACHE``, ``PINNSOLVE_THREADS`` and what launchers set; without a
-        mapping, from `os.environ`.
+        """Read ``PINNSOLVE_CACHE`` and ``PINNSOLVE_THREADS``; without a mapping, from `os.environ`.
 
         Raises:
             PinnsolveError: ``PINNSOLVE_THREADS`` is not a whole number of at least 1.
@@ -67,7 +86,6 @@ class Options:
         return cls(
             _cache(environment),
             _threads(environment),
-            _launcher(environment),
             bool(environment.get("PINNSOLVE_THREADS")),
         )
 
@@ -125,15 +143,6 @@ def _threads(environment: Mapping[str, str]) -> int:
             "unset it to use every core"
         )
     return int(text)
-
-
-def _launcher(environment: Mapping[str, str]) -> Launcher:
-    for variable, name in LAUNCHERS.items():
-        text = environment.get(variable, "")
-        # msrun starts the script once more, as scheduler, also where it is to be run once.
-        if text.isdecimal() and int(text) > (0 if name == "msrun" else 1):
-            return Launcher(name, int(text))
-    return Launcher()
 
 
 def _neighbours(environment: Mapping[str, str]) -> int:

@@ -19,7 +19,7 @@ from pinnsolve.errors import FileError
 from pinnsolve.training import agreement, loop
 from pinnsolve.training.agreement import digest
 from problems.references import Reference
-from tests.heat import HEAT
+from tests.heat import HEAT, t, u, x
 
 NETWORK = ps.MLP(2, 1, width=8, depth=1)
 SETTINGS: dict[str, Any] = {"network": NETWORK, "device": "reference", "progress": False}
@@ -87,6 +87,12 @@ def reference() -> Any:
     X, T = np.meshgrid(*axes.values(), indexing="ij")
     values = {"u": np.exp(-0.1 * np.pi**2 * T) * np.sin(np.pi * X)}
     return Reference(axes, values, 1e-16, "a formula")
+
+
+def declared() -> dict[str, Any]:
+    """A problem that is probably not what was meant, as all ranks declare it."""
+    problem = ps.Problem(u.dt + u.dx, u(x, 0), u(0, t), u(1, t), domain={x: (0, 1), t: (0, 1)})
+    return {"verdicts": ranks.gather(problem.check()["PS-W003"].verdict)}
 
 
 def interrupted() -> dict[str, Any]:

@@ -40,7 +40,7 @@ def printed(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
 def two(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Path, Any]:
     """Most parts, on two ranks; in the end one is killed."""
     folder = tmp_path_factory.mktemp("two")
-    names = "exchange,command_line,interrupted,called_back,clocks,rounding,windows"
+    names = "exchange,declared,command_line,interrupted,called_back,clocks,rounding,windows"
     names += ",unreadable,checkpoint"
     variables = {"PINNSOLVE_CACHE": str(folder / "cache")}
     done = launch(2, SCRIPT, f"{names},resumed,dying", "10", cwd=folder, **variables)
@@ -78,6 +78,12 @@ def test_one_rank_shows_writes_and_prints(two) -> None:
     ]
     assert done.stdout.count("Solution of u(x, t)") == 1
     assert done.stderr.count("stopped after 8 steps") == 1
+
+
+def test_one_rank_warns_of_what_all_declare(two) -> None:
+    found, _, done = two
+    assert found["declared"]["verdicts"] == ["warning", "warning"]
+    assert done.stderr.count("PS-W003") == 1
 
 
 def test_one_rank_compiles(two) -> None:

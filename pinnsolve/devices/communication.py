@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import inspect
 import math
-import multiprocessing
 import os
 import platform
 import sys
@@ -187,7 +186,7 @@ def pick_communicator(
     choice: str | AbstractCommunicator = "auto", launcher: Launcher | None = None
 ) -> AbstractCommunicator:
     """The communicator of a name: "serial", "mpi", "mindspore", or "auto" for that of what launched
-    the process, which is `Options.launcher` where none is given.
+    the process, which the environment tells where none is given.
 
     Raises:
         DeviceError: no such name, or its package is missing, or the launcher is of another MPI.
@@ -197,10 +196,7 @@ def pick_communicator(
     """
     if isinstance(choice, AbstractCommunicator):
         return choice
-    if launcher is None:
-        # The child of a rank has the rank's environment, and is none.
-        child = multiprocessing.parent_process() is not None
-        launcher = Launcher() if child else Options.from_environment().launcher
+    launcher = Launcher.from_environment() if launcher is None else launcher
     if choice == "auto":
         choice = {"": "serial", "msrun": "mindspore"}.get(launcher.name, "mpi")
     if choice == "serial":

@@ -14,6 +14,7 @@ import sympy
 
 from pinnsolve.errors import ProblemError, ProblemWarning
 from pinnsolve.geometry import AbstractShape
+from pinnsolve.options import Launcher
 from pinnsolve.pde import check, checks, domains, manufactured
 from pinnsolve.pde.boundary import OnBoundary
 from pinnsolve.pde.check_table import CheckTable, Row
@@ -64,7 +65,8 @@ class Problem:
 
     Warns:
         ProblemWarning: what is probably not meant, such as two conditions that disagree where
-            their places meet.
+            their places meet. Of several processes that a launcher started the first one warns;
+            `check` shows the warnings in all.
 
     >>> from pinnsolve.pde.coordinates import coordinates
     >>> from pinnsolve.pde.fields import field
@@ -109,7 +111,8 @@ class Problem:
         self._set(exact=_exact(known, self.arguments))
         table, warned = checks.check(self)
         self._set(checks=table)
-        for warning in warned:
+        # The processes of a launcher run one script, and what all would say one says.
+        for warning in warned if Launcher.from_environment().rank == 0 else ():
             warnings.warn(str(warning), ProblemWarning, stacklevel=2)
 
     def _set(self, **values: Any) -> None:

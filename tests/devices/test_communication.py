@@ -18,7 +18,7 @@ from pinnsolve.devices.communication import (
     together,
 )
 from pinnsolve.errors import DeviceError
-from pinnsolve.options import Launcher, Options
+from pinnsolve.options import Launcher
 
 ROOT = Path(__file__).parents[2]
 
@@ -68,16 +68,21 @@ def test_one_process_aborts_with_the_message(capsys: pytest.CaptureFixture[str])
     [
         ({}, Launcher()),
         ({"PMI_SIZE": "1"}, Launcher()),
-        ({"PMI_SIZE": "4"}, Launcher("mpiexec", 4)),
-        ({"OMPI_COMM_WORLD_SIZE": "2", "SLURM_STEP_NUM_TASKS": "1"}, Launcher("mpiexec", 2)),
+        ({"PMI_SIZE": "4", "PMI_RANK": "3"}, Launcher("mpiexec", 4, 3)),
+        (
+            {"OMPI_COMM_WORLD_SIZE": "2", "OMPI_COMM_WORLD_RANK": "1", "SLURM_STEP_NUM_TASKS": "1"},
+            Launcher("mpiexec", 2, 1),
+        ),
+        ({"SLURM_STEP_NUM_TASKS": "64", "SLURM_PROCID": "9"}, Launcher("srun", 64, 9)),
         ({"SLURM_STEP_NUM_TASKS": "64"}, Launcher("srun", 64)),
+        ({"SLURM_PROCID": "9"}, Launcher()),
         ({"MS_WORKER_NUM": "8"}, Launcher("msrun", 8)),
         ({"MS_WORKER_NUM": "1"}, Launcher("msrun", 1)),
         ({"PMI_SIZE": "many"}, Launcher()),
     ],
 )
 def test_the_launcher_is_found(environment: dict[str, str], expected: Launcher) -> None:
-    assert Options.from_environment(environment).launcher == expected
+    assert Launcher.from_environment(environment) == expected
 
 
 def test_a_communicator_is_itself_and_no_launcher_means_one_process() -> None:
@@ -120,8 +125,8 @@ def test_without_mpi4py_the_message_says_how_to_install_it(
         import sys
         sys.modules["mpi4py"] = None  # as if it were not installed
         from pinnsolve.devices.communication import pick_communicator
-        from pinnsolve.options import Options
-        pick_communicator("auto" if Options.from_environment().launcher.size > 1 else "mpi")
+        from pinnsolve.options import Launcher
+        pick_communicator("auto" if Launcher.from_environment().size > 1 else "mpi")
     """
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, env=variables

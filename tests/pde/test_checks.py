@@ -62,6 +62,17 @@ def test_the_table_has_a_row_for_each_check_and_shows_what_was_looked_at():
         table["PS-E999"]
 
 
+@pytest.mark.parametrize(("rank", "warned"), [("0", True), ("2", False)])
+def test_the_first_of_several_processes_warns(monkeypatch, rank: str, warned: bool):
+    monkeypatch.setenv("PMI_SIZE", "3")
+    monkeypatch.setenv("PMI_RANK", rank)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        problem = Problem(*HEAT[:2], Eq(u.dxx(0, t), 0), HEAT[3], domain=BOX)
+    assert [w.category for w in caught] == [ProblemWarning] * warned
+    assert problem.check()["PS-W002"].verdict == "warning"
+
+
 def test_a_warning_is_a_row_of_the_table_and_html_is_escaped():
     with pytest.warns(ProblemWarning):
         problem = Problem(HEAT[0], Eq(u(x, 0), cos(pi * x)), *HEAT[2:], domain=BOX)

@@ -20,7 +20,7 @@ import numpy as np
 from pinnsolve.devices.ascend.environment import load, probe, target
 from pinnsolve.devices.communication import AbstractCommunicator, end_all_on_error
 from pinnsolve.errors import DeviceError
-from pinnsolve.options import Options
+from pinnsolve.options import Launcher
 
 Array = np.ndarray[Any, np.dtype[Any]]
 T = TypeVar("T")
@@ -52,7 +52,7 @@ class MindSporeCollective(AbstractCommunicator):
     def __init__(self, reduction: str = "float64", device: str | None = None) -> None:
         if reduction not in REDUCTIONS:
             raise DeviceError(f"reduction must be {' or '.join(REDUCTIONS)}, not {reduction!r}")
-        if Options.from_environment().launcher.name != "msrun":
+        if Launcher.from_environment().name != "msrun":
             raise DeviceError(
                 "communicator 'mindspore' is for processes that msrun has started\n"
                 "  fix: msrun --worker_num=2 --local_worker_num=2 --join=True --log_dir=log "
