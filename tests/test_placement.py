@@ -119,6 +119,7 @@ def test_a_stage_is_named_by_what_runs_and_not_by_what_was_asked_for() -> None:
         solution = HEAT.solve(optimizer=stage >> ps.Adam(steps=2), **SMALL, **more)
         assert solution.optimizer == "Adam on what stands in >> Adam"
         assert solution.history[0].stage == "Adam on what stands in"
+        assert ("reproducible on any" in solution.report()) is bool(more)
     assert str(stage.place) == "reference"
 
 

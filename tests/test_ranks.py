@@ -167,6 +167,10 @@ def test_a_reproducible_run_goes_on_with_any_number_to_the_last_bit(tmp_path: Pa
     assert theta(resumed).tolist() == theta(whole).tolist()
     assert [r.losses for r in resumed.history] == [r.losses for r in whole.history]
     assert found["theta"] == theta(HEAT.solve(**options | {"steps": 30})).tolist()
+    reproducible = "; reproducible on any number of ranks and threads"
+    assert found["ranks"].startswith("3 (mpi), ")
+    assert found["ranks"].endswith(reproducible)
+    assert resumed.details["ranks"] == f"1, 2 threads{reproducible}"
 
 
 def test_an_error_of_one_rank_ends_all_with_its_message(three) -> None:

@@ -222,10 +222,12 @@ class AbstractExecutable(ABC):
 
     Attributes:
         threads: that an evaluation uses.
+        reproducible: whether sums have the same bits on any number of processes and threads.
         names: place of a stage -> what runs there, in words, where stages have places.
     """
 
     threads: int
+    reproducible: bool = False
     names: Mapping[Place, str] = MappingProxyType({})
 
     @property

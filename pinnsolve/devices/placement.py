@@ -93,6 +93,10 @@ class PlacedExecutable(AbstractExecutable):
         return self.home.threads
 
     @property
+    def reproducible(self) -> bool:  # type: ignore[override]
+        return self.home.reproducible
+
+    @property
     def executables(self) -> list[AbstractExecutable]:
         """Each once."""
         return list({id(e): e for e in (self.home, *self.places.values())}.values())

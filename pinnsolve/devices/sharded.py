@@ -103,6 +103,10 @@ class ShardedExecutable(AbstractExecutable):
         return self.inner.threads if self.lanes is None else self.lanes.threads
 
     @property
+    def reproducible(self) -> bool:  # type: ignore[override]
+        return self.lanes is not None
+
+    @property
     def compile_seconds(self) -> float:
         """With the time that others took, which does not count as training either."""
         return self.inner.compile_seconds + sum(self.prepared.values())

@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from pinnsolve.devices.base import AbstractExecutable
 from pinnsolve.devices.communication import AbstractCommunicator, first_does
 from pinnsolve.diff.parameters import Array
 from pinnsolve.optim import to_arrays
@@ -122,12 +123,15 @@ class Agreement:
         """The values of rank 0."""
         return values if self._alone else self._same(values, [values])
 
-    def describe(self, threads: int) -> str:
-        """A row of the report; nothing for one process."""
-        if self._alone:
+    def describe(self, executable: AbstractExecutable) -> str:
+        """A row of the report; nothing for one process, unless it computes as any number would."""
+        if self._alone and not executable.reproducible:
             return ""
-        name, size = self.communicator.name, self.communicator.size
-        text = f"{size} ({name}), {threads} thread{'s' * (threads > 1)} each"
+        name, size, threads = self.communicator.name, self.communicator.size, executable.threads
+        text = f"{threads} thread{'s' * (threads > 1)}"
+        text = f"1, {text}" if self._alone else f"{size} ({name}), {text} each"
+        if executable.reproducible:
+            text += "; reproducible on any number of ranks and threads"
         if self.corrections:
             text += "; they rounded differently, so rank 0 sent its numbers"
         return text

@@ -358,7 +358,7 @@ class Training:
                 "weights": self._weights_text(run.weighting),
                 "misfit": misfit(system, held_out),
                 "identifiability": "; ".join(doubt.message for doubt in doubts),
-                "ranks": self.ranks.describe(self.pipeline.executable.threads),
+                "ranks": self.ranks.describe(self.pipeline.executable),
                 "chosen": "; ".join([self.choice.reason, *run.history.turns]),
             },
         )
