@@ -44,7 +44,7 @@ class Windows:
 
     Raises:
         PinnsolveError: the problem has no time, an unknown number, observations, or an equation
-            that relates different times, or the count is no whole number of at least 1.
+            that relates different times.
     """
 
     problem: Problem
@@ -52,8 +52,6 @@ class Windows:
 
     def __post_init__(self) -> None:
         count, problem = self.count, self.problem
-        if isinstance(count, bool) or not isinstance(count, int) or count < 1:
-            raise PinnsolveError(f"windows must be a whole number of at least 1, not {count!r}")
         if problem.time is None:
             names = ", ".join(c.name for c in problem.coordinates if c.is_space)
             raise PinnsolveError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -62,7 +62,7 @@ def solve(
     reference: object = None,
     correct: Solution | None = None,
     around: Mapping[Any, Any] | None = None,
-    windows: int | None = None,
+    windows: int | Sequence[float] | None = None,
     exact: str = "auto",
     scaling: Scaling | None = None,
     communicator: str | AbstractCommunicator = "auto",
@@ -105,8 +105,9 @@ def solve(
         around: field -> what is known of it, an expression of its coordinates, such as how it
             behaves at a corner. The network is what is added to it.
         windows: cut the time into as many windows, solved one after the other: each starts with the
-            values and parameters of the one before. They share `seconds` and `steps`, what one
-            leaves goes to the later ones, and each has a checkpoint: run.h5 becomes run-1.h5, ...
+            values and parameters of the one before. They share `seconds` and `steps`, equally or,
+            for [3, 2, 1], by these parts, what one leaves goes to the later ones, and each has a
+            checkpoint: run.h5 becomes run-1.h5, ...
         exact: "auto", "never" or "require". Conditions on sides hold by construction where they
             can, unless they have a weight in `weights`, see docs/training.md; "never" trains all of
             them, "require" refuses a problem with one that cannot hold so.

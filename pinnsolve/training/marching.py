@@ -32,7 +32,7 @@ from pinnsolve.solutions.row import row
 from pinnsolve.solutions.solution import Solution
 from pinnsolve.training.agreement import Agreement
 from pinnsolve.training.loop import INTERRUPTED
-from pinnsolve.training.stages import numbered, share_seconds, share_steps
+from pinnsolve.training.stages import numbered, share_seconds, share_steps, window_shares
 
 JUMP_POINTS = 1000
 EACH = ", in each window"
@@ -48,20 +48,24 @@ class Part:
 
 
 def march(
-    problem: Problem, count: int, options: Mapping[str, Any], solve: Callable[..., Solution]
+    problem: Problem,
+    given: int | Sequence[float],
+    options: Mapping[str, Any],
+    solve: Callable[..., Solution],
 ) -> Solution:
     """Solve a problem in windows.
 
     Args:
         problem: with a time.
-        count: of windows.
+        given: the number of windows, or the share of each.
         options: those of `solve`, for all windows together.
         solve: solves one window.
 
     Raises:
-        PinnsolveError: the problem cannot be cut.
+        PinnsolveError: the problem cannot be cut, or a share is no positive number.
     """
-    windows = Windows(problem, count)
+    shares = window_shares(given)
+    windows = Windows(problem, len(shares))
     scaling = options["scaling"] or scaling_of(problem)
     if options["reference"] is not None:
         Probe.of(problem, options["reference"])  # wrong ones are refused before training
@@ -69,11 +73,11 @@ def march(
     ranks = Agreement(options["communicator"])
     try:
         with ranks.interrupts():
-            for number in range(count):
+            for number in range(windows.count):
                 ranks.clock(0.0)  # Ctrl-C between two windows
                 before = parts[-1].solution if parts else None
                 window = windows.window(number, before and _fields(before))
-                chosen = _options(options, windows, number, window, parts)
+                chosen = _options(options, windows, number, window, parts, shares)
                 chosen |= {"scaling": scaling.to(window.problem)}  # one size for all windows
                 solution = solve(window.problem, **chosen)
                 jump = _jump(windows, number, before, solution) if before else 0.0
@@ -99,9 +103,10 @@ def _options(
     number: int,
     window: Window,
     parts: Sequence[Part],
+    shares: Sequence[float],
 ) -> dict[str, Any]:
     """What one window is solved with: its share of what is left, and its start."""
-    part = 1 / (windows.count - number)
+    part = shares[number] / sum(shares[number:])
     taken = [earlier.solution.history[-1] for earlier in parts]
     progress, callback = options["progress"], options["callback"]
 

@@ -7,9 +7,35 @@ never on the clock.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Real
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+
+from pinnsolve.errors import PinnsolveError
 from pinnsolve.solutions.history import Record
+
+
+def window_shares(windows: int | Sequence[float]) -> tuple[float, ...]:
+    """The share of each window, of seconds and of steps: the same for a number of windows, or else
+    as given.
+
+    Raises PinnsolveError for what is neither.
+
+    >>> window_shares(3), window_shares([5, 2, 1])
+    ((1.0, 1.0, 1.0), (5.0, 2.0, 1.0))
+    """
+    if isinstance(windows, int) and not isinstance(windows, bool) and windows >= 1:
+        return (1.0,) * windows
+    shares: Any = windows  # whatever was written
+    given = isinstance(shares, list | tuple | np.ndarray) and len(shares) > 0
+    if given and all(isinstance(share, Real) and 0 < float(share) < np.inf for share in shares):
+        return tuple(float(share) for share in shares)
+    raise PinnsolveError(
+        "windows must be a whole number of at least 1, or a positive share of the seconds for each "
+        f"window, such as [3, 2, 1], not {windows!r}"
+    )
 
 
 def share_seconds(limit: float | None, taken: Sequence[Record], part: float) -> float | None:

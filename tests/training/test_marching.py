@@ -179,6 +179,19 @@ def test_time_is_shared_and_what_is_left_goes_on(ticks, monkeypatch) -> None:
     assert [record.step for record in solution.history if record.window == 1][-1] > 5
 
 
+def test_windows_may_have_shares_of_their_own() -> None:
+    """And what one leaves is shared as the later ones share the rest."""
+    solution = DECAY.solve(windows=[6, 2, 1], steps=90, **TINY)
+    last = [max(r.step for r in solution.history if r.window == k) for k in range(3)]
+    assert np.diff([0, *last]).tolist() == [60, 20, 10]
+
+
+@pytest.mark.parametrize("windows", [0, 1.5, True, "3", [], [2, 0], [1, "2"], [1, np.inf]])
+def test_windows_that_are_none_are_refused(windows) -> None:
+    with pytest.raises(PinnsolveError, match=r"windows must be a whole number .* such as \[3, 2"):
+        DECAY.solve(windows=windows, **TINY)
+
+
 def test_windows_correct_the_windows_of_a_solution(decay: ps.Solution) -> None:
     better = DECAY.solve(windows=3, steps=60, correct=decay, **TINY)
     assert better.error()["a"] < decay.error()["a"]
