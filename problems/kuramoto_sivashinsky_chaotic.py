@@ -51,7 +51,7 @@ def reference(end: float = 1.0) -> Reference:
 if __name__ == "__main__":
     from pinnsolve.command_line import run
 
-    # What is wrong at the end of a window is 2 to 4 times as wrong at the end of the next, a million
-    # times at t = 1, and later windows stand still at what they inherit after 10 s. So the time goes
-    # to the first ones. 10 windows are too few: from the sixth on, each holds too much.
+    # What is wrong at the end of a window is 2 to 4 times as wrong at the end of the next, a
+    # million times at t = 1, and later windows stand still at what they inherit after 10 s. So the
+    # time goes to the first ones.
     run(problem, reference, windows=[5] * 6 + [4] * 3 + [3] * 3 + [2] * 3 + [1] * 5)
