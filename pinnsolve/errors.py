@@ -40,6 +40,10 @@ class ProblemError(PinnsolveError, ValueError):
         return "\n".join(lines)
 
 
+class ExpressionError(ProblemError, TypeError):
+    """An expression where a number is needed, which Python and sympy say by a TypeError, too."""
+
+
 class ProblemWarning(UserWarning):
     """A declaration that can be solved but is probably not what was meant."""
 

@@ -9,6 +9,7 @@ from typing import Any
 import sympy
 
 from pinnsolve.errors import ProblemError
+from pinnsolve.pde.symbolic import instead_of, kind_of
 
 
 class OnBoundary(sympy.Basic):
@@ -59,7 +60,8 @@ def _on_boundary(equation: Any) -> OnBoundary:
     except sympy.SympifyError:
         raise ProblemError(
             "PS-E017",
-            f"{type(equation).__name__} is not an equation",
+            f"{kind_of(equation)} is not an equation",
             f"on_boundary({equation!r})",
-            "pass Eq(left, right), or an expression of the fields that is to be 0",
+            instead_of(equation)
+            or "pass Eq(left, right), or an expression of the fields that is to be 0",
         ) from None

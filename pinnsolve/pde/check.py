@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
+import numpy as np
 import sympy
 from sympy.core.function import AppliedUndef
 
@@ -20,6 +21,7 @@ from pinnsolve.pde.coordinates import Coordinate, Parameter
 from pinnsolve.pde.fields import Field, NormalDerivative, is_finite_number
 from pinnsolve.pde.parts import OnPart
 from pinnsolve.pde.region_integrals import without_fluxes
+from pinnsolve.pde.symbolic import instead_of, kind_of
 from pinnsolve.pde.text import text
 from pinnsolve.pde.unknowns import Unknown
 
@@ -42,7 +44,8 @@ def equation(item: Any, position: int) -> sympy.Basic:
         return OnBoundary(equation(item.equation, position))
     if isinstance(item, OnPart):
         return OnPart(equation(item.equation, position), item.where)
-    if isinstance(item, bool) or item in (sympy.true, sympy.false):
+    array = isinstance(item, np.ndarray)
+    if isinstance(item, bool) or (not array and item in (sympy.true, sympy.false)):
         raise ProblemError(
             "PS-E001",
             f"{where} collapsed to {item} before pinnsolve saw it: sympy decides Eq(a, b) at once"
@@ -195,12 +198,13 @@ def _convert(item: Any, where: str) -> sympy.Basic:
         converted = None
     if not isinstance(converted, sympy.Eq | sympy.Expr):
         relation = isinstance(converted, sympy.core.relational.Relational)
-        what = "a relation other than Eq" if relation else type(item).__name__
+        what = "a relation other than Eq" if relation else kind_of(item)
         raise ProblemError(
             "PS-E017",
             f"{where} is {what}, not an equation",
             item if isinstance(item, str) else text(item),
-            "pass Eq(left, right), or an expression of the fields that is to be 0",
+            instead_of(item)
+            or "pass Eq(left, right), or an expression of the fields that is to be 0",
         )
     return converted
 

@@ -10,9 +10,10 @@ from typing import Any
 import sympy
 
 from pinnsolve.errors import ProblemError
+from pinnsolve.pde.symbolic import Symbolic
 
 
-class Coordinate(sympy.Symbol):
+class Coordinate(Symbolic, sympy.Symbol):
     """An independent variable of a problem; make them with `coordinates`.
 
     >>> Coordinate("t", is_time=True).is_time

@@ -19,9 +19,10 @@ from pinnsolve.errors import ProblemError
 from pinnsolve.geometry import Normal
 from pinnsolve.pde.coordinates import Coordinate, Parameter, split_names
 from pinnsolve.pde.derivative_names import parse_derivative, uniquely_readable
+from pinnsolve.pde.symbolic import ONE_PLACE, Symbolic, as_expression
 
 
-class NormalDerivative(sympy.Expr):
+class NormalDerivative(Symbolic, sympy.Expr):
     """A derivative along the outward normal of the boundary that a condition is on: `u.dn`.
 
     Its arguments are what is differentiated, a field or its derivative, and how often; the normal
@@ -60,7 +61,7 @@ class NormalDerivative(sympy.Expr):
         return NormalDerivative(self.target.diff(s), self.args[1])
 
 
-class FieldDerivative(sympy.Derivative):
+class FieldDerivative(Symbolic, sympy.Derivative):
     """A derivative of a field that can be evaluated at a place: `u.dx(0, t)`.
 
     Equal to the `sympy.Derivative` that sympy itself would build.
@@ -80,7 +81,7 @@ class FieldDerivative(sympy.Derivative):
         target: Any = self.expr
         along = parse_derivative(name, target.coordinates)
         if along is None:
-            return _normal_derivative(self, name)
+            return _normal_derivative(self, name) or super().__getattr__(name)
         return derivative(self, along)
 
     def __eq__(self, other: object) -> bool:
@@ -96,7 +97,7 @@ class FieldDerivative(sympy.Derivative):
 FieldDerivative.__name__ = "Derivative"
 
 
-class Field(AppliedUndef):
+class Field(Symbolic, AppliedUndef):
     """An unknown function of coordinates, at a place; make them with `field`.
 
     Attributes:
@@ -137,7 +138,7 @@ class Field(AppliedUndef):
     def __getattr__(self, name: str) -> Any:
         along = parse_derivative(name, self.coordinates)
         if along is None:
-            return _normal_derivative(self, name)
+            return _normal_derivative(self, name) or super().__getattr__(name)
         value = derivative(self.declared, along)
         return value if self == self.declared else value(*self.args)
 
@@ -253,10 +254,10 @@ def derivative(expression: Any, along: Iterable[Coordinate]) -> FieldDerivative:
     return FieldDerivative(expression, *sympy.Derivative._sort_variable_count(counts))
 
 
-def _normal_derivative(target: Any, name: str) -> NormalDerivative:
-    """`u.dn` and `u.dnn`; AttributeError for other names."""
+def _normal_derivative(target: Any, name: str) -> NormalDerivative | None:
+    """`u.dn` and `u.dnn`; None for other names."""
     if len(name) < 2 or name != "d" + "n" * (len(name) - 1):
-        raise AttributeError(f"{type(target).__name__!r} object has no attribute {name!r}")
+        return None
     return NormalDerivative(target, sympy.Integer(len(name) - 1))
 
 
@@ -283,7 +284,7 @@ def place_of(target: Field, arguments: Sequence[Any]) -> tuple[sympy.Expr, ...]:
             call,
             f"it was declared as {signature}: give a coordinate or a number for each",
         )
-    place = tuple(_sympify(argument) for argument in arguments)
+    place = tuple(_sympify(argument, target, call) for argument in arguments)
     if any(a in declared and a != c for a, c in zip(place, declared, strict=True)):
         raise ProblemError(
             "PS-E003",
@@ -323,9 +324,11 @@ def _wrong_argument(
     )
 
 
-def _sympify(argument: Any) -> Any:
+def _sympify(argument: Any, target: Field, call: str) -> Any:
     # Text is never turned into an expression: that would run it as code.
-    return argument if isinstance(argument, str) else sympy.sympify(argument, strict=True)
+    if isinstance(argument, str):
+        return argument
+    return as_expression(argument, "PS-E003", f"an argument of {target.name}", call, ONE_PLACE)
 
 
 def _reordered(place: Sequence[Any], declared: Sequence[Coordinate]) -> str:

@@ -8,12 +8,11 @@ method: Fix, Gulati and Wakoff, J. Comput. Phys. 13 (1973) 209-228).
 from collections.abc import Mapping
 from typing import Any
 
-import sympy
-
 from pinnsolve.errors import ProblemError
 from pinnsolve.pde.ansatz import Ansatz, about
 from pinnsolve.pde.fields import Field
 from pinnsolve.pde.problem import Problem
+from pinnsolve.pde.symbolic import as_expression
 from pinnsolve.pde.text import text
 
 
@@ -26,6 +25,7 @@ def known_parts(problem: Problem, given: Mapping[Any, Any]) -> tuple[Ansatz, ...
     Raises:
         ProblemError: no field of the problem, or a symbol that is no coordinate of it.
 
+    >>> import sympy
     >>> import pinnsolve as ps
     >>> x, y = ps.coordinates("x y")
     >>> u = ps.field("u", x, y)
@@ -37,7 +37,7 @@ def known_parts(problem: Problem, given: Mapping[Any, Any]) -> tuple[Ansatz, ...
     forms = []
     for key, value in given.items():
         name = key.name if isinstance(key, Field) else str(key)
-        known = sympy.sympify(value, strict=True)
+        known = as_expression(value, "PS-E072", f"the known part of {name}", _shown(name, value))
         if name not in fields:
             raise ProblemError(
                 "PS-E072",

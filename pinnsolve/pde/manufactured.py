@@ -17,6 +17,7 @@ from pinnsolve.pde.fields import Field
 from pinnsolve.pde.jets import put_in
 from pinnsolve.pde.numeric import evaluate
 from pinnsolve.pde.observations import Observations
+from pinnsolve.pde.symbolic import as_expression
 from pinnsolve.pde.text import text
 from pinnsolve.pde.unknowns import Unknown
 
@@ -46,7 +47,10 @@ def split(
             shown,
             f"give an expression for each of {', '.join(names)}",
         )
-    values = {names[k]: sympy.sympify(v, strict=True) for k, v in keys.items()}
+    values = {
+        names[k]: as_expression(v, "PS-E061", f"what is given for {k}", shown)
+        for k, v in keys.items()
+    }
     numbers = {k: v for k, v in values.items() if isinstance(k, Unknown)}
     return {k.name: v for k, v in values.items() if isinstance(k, Field)}, numbers
 

@@ -11,6 +11,7 @@ import sympy
 from pinnsolve.errors import ProblemError
 from pinnsolve.pde.coordinates import Coordinate
 from pinnsolve.pde.fields import Field, place_of
+from pinnsolve.pde.symbolic import ONE_PLACE, as_expression
 from pinnsolve.pde.text import text
 
 
@@ -112,7 +113,11 @@ def at(expression: Any, place: Mapping[Coordinate, Any] | None = None, **named: 
             text(expression),
             f"its coordinates are {', '.join(known)}",
         )
-    values = {known[n]: sympy.sympify(v, strict=True) for n, v in wanted.items()}
+    shown = f"at({text(expression)}, {wanted})"
+    values = {
+        known[n]: as_expression(v, "PS-E003", f"the value of {n}", shown, ONE_PLACE)
+        for n, v in wanted.items()
+    }
     return placed(expression, values)
 
 
@@ -142,7 +147,9 @@ def pin(target: Field, at: Mapping[Coordinate, Any], value: Any = 0) -> Any:
             f"its coordinates are {', '.join(map(str, target.coordinates))}",
         )
     place = target(*(at.get(c, c) for c in target.coordinates))
-    return sympy.Eq(place, sympy.sympify(value, strict=True), evaluate=False)
+    shown = f"pin({text(target)}, at={dict(at)}, value={value})"
+    known = as_expression(value, "PS-E017", f"the value of {text(target)}", shown)
+    return sympy.Eq(place, known, evaluate=False)
 
 
 def placed(expression: Any, values: Mapping[Any, sympy.Expr]) -> Any:

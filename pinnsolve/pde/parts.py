@@ -12,6 +12,7 @@ import sympy
 from pinnsolve.errors import ProblemError
 from pinnsolve.geometry import AbstractShape, Part
 from pinnsolve.pde.coordinates import Coordinate
+from pinnsolve.pde.symbolic import instead_of, kind_of
 
 Region = AbstractShape | Part
 
@@ -116,9 +117,10 @@ def _sympified(given: Any) -> Any:
     except sympy.SympifyError:
         raise ProblemError(
             "PS-E017",
-            f"{type(given).__name__} is not an equation",
+            f"{kind_of(given)} is not an equation",
             f"on(..., {given!r})",
-            "pass Eq(left, right), {expression: value}, or an expression that is to be 0",
+            instead_of(given)
+            or "pass Eq(left, right), {expression: value}, or an expression that is to be 0",
         ) from None
 
 

@@ -25,6 +25,7 @@ from pinnsolve.pde.fields import Field, part_names
 from pinnsolve.pde.homes import homes_of
 from pinnsolve.pde.observations import Observations
 from pinnsolve.pde.parts import OnPart, axes_of, region_name
+from pinnsolve.pde.symbolic import as_expression
 from pinnsolve.pde.text import statement, text
 from pinnsolve.pde.units import applied
 from pinnsolve.pde.unknowns import Unknown
@@ -335,7 +336,9 @@ def _exact(
         return None
     names = list(arguments)
     by_name = {
-        k.name if isinstance(k, Field) else k: sympy.sympify(v, strict=True)
+        k.name if isinstance(k, Field) else k: as_expression(
+            v, "PS-E004", "the exact solution", f"exact={{{k}: {v}}}"
+        )
         for k, v in exact.items()
     }
     unknown = [key for key in by_name if key not in names]

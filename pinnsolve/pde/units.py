@@ -20,13 +20,14 @@ from sympy.functions.elementary.piecewise import ExprCondPair
 from pinnsolve.errors import PinnsolveError, ProblemError
 from pinnsolve.geometry import Normal
 from pinnsolve.pde.fields import Field
+from pinnsolve.pde.symbolic import Symbolic
 from pinnsolve.pde.text import statement, text
 
 Dimension = dict[str, float]  # powers of base dimensions, without zeros
 ALIKE = (sympy.Add, sympy.Max, sympy.Min, sympy.Piecewise)
 
 
-class Quantity(sympy.Symbol):
+class Quantity(Symbolic, sympy.Symbol):
     """A number with a unit; made by `quantity`."""
 
     __slots__ = ("unit", "value")

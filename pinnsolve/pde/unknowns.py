@@ -13,12 +13,13 @@ import sympy
 from pinnsolve.errors import ProblemError
 from pinnsolve.pde.coordinates import split_names
 from pinnsolve.pde.fields import is_finite_number
+from pinnsolve.pde.symbolic import Symbolic
 
 LATENT = sympy.Symbol("z", real=True)
 PREFIX = "unknown "  # of the names of trained numbers; a space is in no other name
 
 
-class Unknown(sympy.Symbol):
+class Unknown(Symbolic, sympy.Symbol):
     """A number to be found; make it with `unknown`.
 
     Attributes:

@@ -12,6 +12,7 @@ from pinnsolve.errors import ProblemError
 from pinnsolve.pde.coordinates import Coordinate
 from pinnsolve.pde.fields import Field
 from pinnsolve.pde.operators import space
+from pinnsolve.pde.symbolic import instead_of, kind_of
 from pinnsolve.pde.text import text
 
 
@@ -59,9 +60,10 @@ def quantity(name: str, what: str, given: Any) -> sympy.Expr:
     if not isinstance(value, sympy.Expr):
         raise misfit(
             name,
-            f"{what} of {name} is {type(given).__name__}, not a number or an expression",
+            f"{what} of {name} is {kind_of(given)}, not a number or an expression",
             [given],
-            f"give {what}= a number, an unknown, a field or an expression of the coordinates",
+            instead_of(given)
+            or f"give {what}= a number, an unknown, a field or an expression of the coordinates",
         )
     return value
 
