@@ -232,7 +232,9 @@ def exact(
     return loss, theta.tolist()
 
 
-def trained(name: str, communicator: Any, reproducible: bool = False) -> dict[str, Any]:
+def trained(
+    name: str, communicator: Any, reproducible: bool = False, threads: int = 1
+) -> dict[str, Any]:
     """Losses that a run saw, and its points in the end. Redraws grow in number as points do."""
     draw = DRAWS.get(name, ps.RAD())
     solution = ps.solve(
@@ -244,7 +246,7 @@ def trained(name: str, communicator: Any, reproducible: bool = False) -> dict[st
         exact="never",
         steps=STEPS,
         seconds=None,
-        threads=1,
+        threads=threads,
         progress=False,
         communicator=communicator,
         reproducible=reproducible,

@@ -10,15 +10,19 @@ import pytest
 from pinnsolve import optim
 from pinnsolve.devices.communication import Serial
 from pinnsolve.devices.sharded import ShardedExecutable
+from pinnsolve.sampling import draws, weights
+from pinnsolve.sampling.weighting import AbstractWeights
 from tests.devices.ranks import on_ranks
 from tests.mpi import MPIEXEC, launch
 from tests.optim import fifty_steps
 from tests.optim.fifty_steps import (
     ALIKE,
+    DRAWS,
     EVERY,
     RUNS,
     SENSITIVE,
     STEADY,
+    WEIGHTS,
     Task,
     compare_trained,
     difference,
@@ -134,9 +138,40 @@ def test_with_lanes_processes_of_mpi_agree_with_one_to_the_last_bit(ranks, names
     assert found.keys() == set(names)
     for name, result in found.items():
         if name in RUNS:
-            assert result == trained(name, "serial", reproducible=True), name
+            assert result == trained(name, "serial", reproducible=True, threads=2), name
         else:
             assert result == [*exact(name, Serial(), threads=2)], name
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] * (name not in ("RAD", "gradients", "kernel")))
+        for name in RUNS
+    ],
+)
+def test_draws_and_weights_have_the_same_bits_on_one_thread_and_on_two(name):
+    """Which they do not have without lanes."""
+    one, two = (trained(name, "serial", reproducible=True, threads=k) for k in (1, 2))
+    assert one == two
+    if name == "RAD":
+        assert trained(name, "serial") != trained(name, "serial", threads=2)
+
+
+@pytest.mark.parametrize(
+    ("module", "base", "known"),
+    [
+        (draws, draws.AbstractDraw, [*DRAWS.values()]),
+        (weights, AbstractWeights, [*WEIGHTS.values(), weights.FixedWeights({})]),
+    ],
+)
+def test_every_draw_and_every_strategy_of_weights_is_among_them(module, base, known):
+    kinds = {
+        kind
+        for kind in vars(module).values()
+        if isinstance(kind, type) and issubclass(kind, base) and kind is not base
+    }
+    assert kinds == {type(one) for one in known}
 
 
 def test_every_optimizer_is_among_them():
