@@ -70,14 +70,14 @@ RAISSI = "Raissi et al., JCP 378 (2019)"
 ROWS = (
     Row("Burgers, nu = 0.01/pi", "burgers", 150, 1e-6, 1e-8, 1.62e-8, f"{KIYANI}, 2,878 s"),
     Row("Allen-Cahn, D = 1e-4, k = 5", "allen_cahn", 60, 1e-5, 5e-7, 9.4e-7, KIYANI),
-    Row("Korteweg-de Vries, 0.022^2", "kdv", 120, 1e-5, 1e-8, 8.2e-11, f"{WEBB}, 1,210 s"),
-    Row("Kuramoto-Sivashinsky, regular", "kuramoto_sivashinsky", 120, 1e-4, 1e-6),
+    Row("Korteweg-de Vries, 0.022^2", "kdv", 600, 1e-5, 1e-8, 8.2e-11, f"{WEBB}, 1,210 s"),
+    Row("Kuramoto-Sivashinsky, regular", "kuramoto_sivashinsky", 240, 1e-4, 1e-6),
     Row(
         "Kuramoto-Sivashinsky, chaotic", "kuramoto_sivashinsky_chaotic", 1200, 1e-3, 1e-5, 6.5e-4,
         f"{KIYANI}, 130,222 s",
     ),
     Row(
-        "Schrödinger, nonlinear", "schrodinger", 90, 1e-4, 1e-6, 2.0e-3,
+        "Schrödinger, nonlinear", "schrodinger", 240, 1e-4, 1e-6, 2.0e-3,
         "Raissi et al., JCP 378 (2019)",
     ),
     Row(
@@ -96,7 +96,7 @@ ROWS = (
     Row("heat, 4D", "heat_4d", 30, 1e-5, 5e-7, 1.3e-6, DANGEL),
     Row("Kovasznay flow, Re = 40", "kovasznay", 60, 1e-7, 1e-9),
     Row(
-        "Taylor-Green vortex, nu = 0.01", "taylor_green", 280, 1e-6, 1e-8, 2e-2, "MindFlow, Ascend"
+        "Taylor-Green vortex, nu = 0.01", "taylor_green", 480, 1e-6, 1e-8, 2e-2, "MindFlow, Ascend"
     ),
     Row("lid-driven cavity, Re = 100", "cavity", 60, 1e-3, 1e-4, 1.13e-4, f"{WEBB}, 403 s"),
     Row("lid-driven cavity, Re = 400", "cavity_400", 90, 5e-3, 1e-3),
