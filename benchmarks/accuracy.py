@@ -85,7 +85,7 @@ ROWS = (
         "Jnini et al., arXiv 2604.05230, GPU, 540 s",
     ),
     Row("Helmholtz, (6, 6)", "helmholtz_6_6", 150, 1e-5, 1e-8),
-    Row("wave, two frequencies", "wave", 60, 1e-5, 1e-9, 1.2e-15, f"{WEBB}, 635 s"),
+    Row("wave, two frequencies", "wave", 240, 1e-5, 1e-9, 1.2e-15, f"{WEBB}, 635 s"),
     Row("advection, speed 80", "advection", 10, 1e-4, 1e-7, 6.9e-4, JAXPI),
     Row("advection, speed 100", "advection_100", 10, 1e-4, 1e-7),
     Row("Poisson, 2D", "poisson", 20, 1e-8, 1e-10, 6.1e-8, DANGEL),
@@ -94,11 +94,11 @@ ROWS = (
     Row("Poisson, 100D", "poisson_100d", 100, 3e-3, 1e-3, 3.6e-3, GUZMAN),
     Row("heat, 1D", "heat", 15, 1e-8, 1e-10, 2.8e-8, DANGEL),
     Row("heat, 4D", "heat_4d", 30, 1e-5, 5e-7, 1.3e-6, DANGEL),
-    Row("Kovasznay flow, Re = 40", "kovasznay", 60, 1e-7, 1e-9),
+    Row("Kovasznay flow, Re = 40", "kovasznay", 240, 1e-7, 1e-9),
     Row(
         "Taylor-Green vortex, nu = 0.01", "taylor_green", 480, 1e-6, 1e-8, 2e-2, "MindFlow, Ascend"
     ),
-    Row("lid-driven cavity, Re = 100", "cavity", 60, 1e-3, 1e-4, 1.13e-4, f"{WEBB}, 403 s"),
+    Row("lid-driven cavity, Re = 100", "cavity", 180, 1e-3, 1e-4, 1.13e-4, f"{WEBB}, 403 s"),
     Row("lid-driven cavity, Re = 400", "cavity_400", 90, 5e-3, 1e-3),
     Row("lid-driven cavity, Re = 1,000", "cavity_1000", 360, 1e-2, 1e-3),
     Row("flow past a cylinder, drag", "cylinder", 60, 1e-2, 2e-3, None, "", ("drag",)),
