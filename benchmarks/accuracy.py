@@ -70,7 +70,7 @@ RAISSI = "Raissi et al., JCP 378 (2019)"
 ROWS = (
     Row("Burgers, nu = 0.01/pi", "burgers", 150, 1e-6, 1e-8, 1.62e-8, f"{KIYANI}, 2,878 s"),
     Row("Allen-Cahn, D = 1e-4, k = 5", "allen_cahn", 60, 1e-5, 5e-7, 9.4e-7, KIYANI),
-    Row("Korteweg-de Vries, 0.022^2", "kdv", 600, 1e-5, 1e-8, 8.2e-11, f"{WEBB}, 1,210 s"),
+    Row("Korteweg-de Vries, 0.022^2", "kdv", 720, 1e-5, 1e-8, 8.2e-11, f"{WEBB}, 1,210 s"),
     Row("Kuramoto-Sivashinsky, regular", "kuramoto_sivashinsky", 240, 1e-4, 1e-6),
     Row(
         "Kuramoto-Sivashinsky, chaotic", "kuramoto_sivashinsky_chaotic", 1200, 1e-3, 1e-5, 6.5e-4,
@@ -102,7 +102,7 @@ ROWS = (
     Row("lid-driven cavity, Re = 400", "cavity_400", 90, 5e-3, 1e-3),
     Row("lid-driven cavity, Re = 1,000", "cavity_1000", 360, 1e-2, 1e-3),
     Row("flow past a cylinder, drag", "cylinder", 60, 1e-2, 2e-3, None, "", ("drag",)),
-    Row("Beltrami flow, 3D and time", "beltrami", 36, 1e-4, 1e-6),
+    Row("Beltrami flow, 3D and time", "beltrami", 300, 1e-4, 1e-6),
     Row("biharmonic plate", "biharmonic", 20, 1e-6, 1e-9),
     Row("elastic plate", "elastic_plate", 20, 1e-5, 1e-7),
     Row("heat, on a ring", "heat_ring", 15, 1e-7, 1e-9),
