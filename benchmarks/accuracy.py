@@ -84,7 +84,7 @@ ROWS = (
         "Helmholtz, (1, 4)", "helmholtz", 30, 1e-7, 1e-9, 2e-9,
         "Jnini et al., arXiv 2604.05230, GPU, 540 s",
     ),
-    Row("Helmholtz, (6, 6)", "helmholtz_6_6", 150, 1e-5, 1e-8),
+    Row("Helmholtz, (6, 6)", "helmholtz_6_6", 360, 1e-5, 1e-8),
     Row("wave, two frequencies", "wave", 240, 1e-5, 1e-9, 1.2e-15, f"{WEBB}, 635 s"),
     Row("advection, speed 80", "advection", 10, 1e-4, 1e-7, 6.9e-4, JAXPI),
     Row("advection, speed 100", "advection_100", 10, 1e-4, 1e-7),
