@@ -172,7 +172,8 @@ class LevenbergMarquardt(AbstractLeastSquares[LevenbergMarquardtState]):
         """-(A + lambda I)^-1 J'r_vv, with J'J v = A v taken from the solve: -J'r - lambda v."""
         h, slope = self.difference, point.pulled
         ahead = point.pull(point.objective.residuals(point.theta + h * move))
-        return -(2.0 / h) * factor.solve((ahead - slope) / h + slope + shift * velocity)
+        bent = (ahead - slope) / h + slope
+        return -(2.0 / h) * point.damped(factor, shift, bent, velocity)
 
     def _correct(
         self,
@@ -186,7 +187,7 @@ class LevenbergMarquardt(AbstractLeastSquares[LevenbergMarquardtState]):
         residuals = point.objective.residuals(point.theta + move)
         loss, size = point.objective.square(residuals), np.inf
         for _ in range(self.corrections if np.isfinite(loss) else 0):
-            correction = -factor.solve(point.pull(residuals) + shift * coordinates)
+            correction = -point.damped(factor, shift, point.pull(residuals), coordinates)
             change = point.move(correction)
             length = float(np.linalg.norm(change))
             if not length < size:  # the iteration diverges

@@ -32,7 +32,7 @@ class Linearization(ABC):
 
     J'w has coordinates p = `pull(w)`, and a move has coordinates c with m = `move(c)`, such that
 
-        (J'J + lambda I)^-1 (J'w + lambda m) = move(factor(lambda).solve(p + lambda c))
+        (J'J + lambda I)^-1 (J'w + lambda m) = move(damped(factor(lambda), lambda, p, c))
 
     pulled: pull(r). slope: J'r. diagonal: of J'J, or of JJ', with the same sum.
     """
@@ -57,6 +57,13 @@ class Linearization(ABC):
 
     def move(self, coordinates: Vector) -> Vector:
         return coordinates
+
+    def damped(
+        self, factor: AbstractFactor, shift: float, pulled: Vector, coordinates: Vector
+    ) -> Vector:
+        """Coordinates of (J'J + lambda I)^-1 (J'w + lambda m), lambda = shift: the minimizer of
+        |J v - w|^2 + lambda |v - m|^2."""
+        return factor.solve(pulled + shift * coordinates)
 
     def minimizer(self, factor: AbstractFactor) -> Vector:
         """Coordinates of the minimizer of |J v + r|^2 + lambda |v|^2."""

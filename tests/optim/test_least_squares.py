@@ -340,13 +340,44 @@ def test_digits_that_the_normal_equations_lose(solver):
     assert reached == (solver != Cholesky())
 
 
-def test_triangle_and_matrix_make_the_same_steps():
+@pytest.mark.parametrize(
+    ("solver", "rows"), [(QR(), 30), (QR(), 6), (QR(), 4), (QR(memory=0), 30), (Cholesky(), 4)]
+)
+def test_factors_solve_the_damped_problem(solver, rows):
+    """Against the normal equations, written out: the step from here, and from any w and m."""
     rng = np.random.default_rng(3)
-    objective = Linear(rng.normal(size=(30, 6)), rng.normal(size=30))
-    rows = np.column_stack([objective.jacobian(np.ones(6)), objective.residuals(np.ones(6))])
-    point = QR().linearize(objective, np.ones(6), 0.3)
-    factor = point.factor(0.3)
-    normal = rows[:, :-1].T @ rows[:, :-1] + 0.3 * np.eye(6)
-    expected = -np.linalg.solve(normal, rows[:, :-1].T @ rows[:, -1])
-    assert np.allclose(point.minimizer(factor), expected, rtol=1e-12)
-    assert np.allclose(factor.solve(normal @ expected), expected, rtol=1e-12)
+    objective = Linear(rng.normal(size=(rows, 6)), rng.normal(size=rows))
+    matrix, residuals = objective.jacobian(np.ones(6)), objective.residuals(np.ones(6))
+    point = solver.linearize(objective, np.ones(6), 0.3)
+    factor, normal = point.factor(0.3), matrix.T @ matrix + 0.3 * np.eye(6)
+    assert point.slope == pytest.approx(matrix.T @ residuals, rel=1e-12)
+    assert point.unit == pytest.approx(np.trace(matrix.T @ matrix) / 6, rel=1e-12)
+    step = point.move(point.minimizer(factor))
+    assert step == pytest.approx(-np.linalg.solve(normal, matrix.T @ residuals), rel=1e-11)
+    w, c = rng.normal(size=rows), rng.normal(size=min(rows, 6))
+    solved = point.move(point.damped(factor, 0.3, point.pull(w), c))
+    expected = np.linalg.solve(normal, matrix.T @ w + 0.3 * point.move(c))
+    assert solved == pytest.approx(expected, rel=1e-11)
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(60, 20), (20, 60)])
+def test_a_kept_q_solves_with_digits_that_r_alone_has_lost(rows, columns):
+    """J has singular values from 1 to 1e-9, and w is what J gives for a known move, which is as
+    large along each of them."""
+    rng = np.random.default_rng(5)
+    left, right = (np.linalg.qr(rng.normal(size=(n, 20)))[0] for n in (rows, columns))
+    values, shift, wanted = np.logspace(0, -9, 20), 1e-20, rng.normal(size=20)
+    objective, w = Linear(left * values @ right.T, np.zeros(rows)), left @ (values * wanted)
+    expected = right @ (wanted * values**2 / (values**2 + shift))
+
+    def error(solver):
+        point = solver.linearize(objective, np.zeros(columns), shift)
+        factor = point.factor(shift)
+        if factor is None:
+            return np.inf
+        pulled = point.pull(w)
+        found = point.move(point.damped(factor, shift, pulled, np.zeros_like(pulled)))
+        return np.linalg.norm(found - expected) / np.linalg.norm(expected)
+
+    assert error(QR()) < 1e-5
+    assert error(QR(memory=0) if rows > columns else Cholesky()) > 1e-2
