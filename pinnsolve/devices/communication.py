@@ -33,6 +33,7 @@ INSTALL = "install it with: pip install 'pinnsolve[mpi]'"
 ALONE = 'or write communicator="serial", and each process solves the whole problem for itself'
 PICKLED = 1 << 16  # bytes of an array up to which it is sent as any object
 PATIENCE = 2.0  # seconds in which rank 0 may tell an error that all ranks have
+PASSED_ON = 0.5  # seconds in which a launcher, which ends at an abort, passes on what was written
 SPINS, LONGEST_SLEEP = 1000, 0.01  # of a wait: tests without a pause, and seconds of a pause
 
 
@@ -178,6 +179,7 @@ class MPI(AbstractCommunicator):
     def abort(self, message: str) -> NoReturn:
         _tell(self, message)
         sys.stdout.flush()
+        time.sleep(PASSED_ON)
         self._group.Abort(1)
         os._exit(1)  # MPICH returns while its launcher ends the others, and nothing else shall run
 
