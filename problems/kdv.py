@@ -48,6 +48,5 @@ if __name__ == "__main__":
     from pinnsolve.command_line import run
 
     # Sharp from t = 0.3 on: 1.7e-4 in one piece after 60 s, 1.2e-5 in 4 windows (seed 0). Each adds
-    # to the error, and few of them hold too much: after 240 s 8 windows are at 2.9e-8, after 600 s
-    # at 1.4e-8, where those from t = 0.4 on would have learnt most from more time.
+    # to the error, and few of them hold too much: 12 are at 1.1e-8 after 180 s.
     run(problem, reference, windows=[1] * 4 + [2] * 8)

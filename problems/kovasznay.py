@@ -63,6 +63,5 @@ def reference() -> Reference:
 if __name__ == "__main__":
     from pinnsolve.command_line import run
 
-    # The default width of 20 stands at 1.7e-9 after 150 s; this is there after 100 s, and at
-    # 7.6e-10 after 240 s (seed 0).
+    # The default width of 20 is fitted after half a minute.
     run(problem, reference, network=24)

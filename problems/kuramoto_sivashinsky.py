@@ -50,7 +50,6 @@ if __name__ == "__main__":
     from pinnsolve.command_line import run
 
     # In one piece it stays near zero at late times: 0.89 after 50 s, in windows 4.9e-4 after 60 s
-    # (seed 0). What is wrong early is 100 times as wrong later, so the first windows, which would
-    # still learn, have more of the time: 4.7e-7 after 240 s. In 5 windows 2e-5, and no better for
-    # more time; in 20 7.7e-6, as one of the first stopped short.
+    # (seed 0). What is wrong early is 1,000 times as wrong later, so the first windows, which would
+    # still learn, have more of the time: 1.5e-7 after 150 s in 10 windows.
     run(problem, reference, windows=[3] * 4 + [2] * 3 + [1] * 3)

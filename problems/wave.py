@@ -39,6 +39,5 @@ def reference() -> Reference:
 if __name__ == "__main__":
     from pinnsolve.command_line import run
 
-    # The default width of 16 is fitted after 20 s, at 4.6e-9; this is at 1.4e-9 after a minute, and
-    # at 7e-10 after three (seed 0).
+    # The default width of 16 is at 1.4e-9 after 20 s, this at 2e-10 after a minute (seed 0).
     run(problem, reference, network=24)
