@@ -48,7 +48,7 @@ from pinnsolve.optim.schedules import (
     WarmUp,
 )
 from pinnsolve.optim.soap import SOAP, SOAPState
-from pinnsolve.optim.solvers import SVD, AbstractSolver, Cholesky, CholeskyOrSVD
+from pinnsolve.optim.solvers import SVD, AbstractSolver, Cholesky
 from pinnsolve.optim.spring import SPRING, SPRINGState
 from pinnsolve.optim.triangular import QR, CholeskyOrQR
 
@@ -85,7 +85,6 @@ __all__ = [
     "ChainState",
     "Cholesky",
     "CholeskyOrQR",
-    "CholeskyOrSVD",
     "Constant",
     "Cosine",
     "Curvature",

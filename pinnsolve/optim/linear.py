@@ -62,25 +62,6 @@ class ShiftedMatrix:
             self._last = shift, self._factor(shift)
         return self._last[1]
 
-    def condition(self, shift: float) -> float:
-        """An estimate of |A| |A^-1| in the 1-norm, A = matrix + shift I, by a few triangular solves
-        (Higham, ACM Trans. Math. Softw. 14 (1988) 381); infinity without a factor.
-
-        >>> round(ShiftedMatrix(np.diag([4.0, 1e-9])).condition(1e-9))
-        2000000000
-        """
-        if not self._whole:
-            self._restore()
-        self._last = None
-        np.fill_diagonal(self.matrix, self.diagonal + shift)
-        norm, estimate = get_lapack_funcs(("lange", "pocon"), (self.matrix,))
-        size = float(norm("1", self.matrix.T))
-        factor = self.factor(shift)
-        if factor is None:
-            return np.inf
-        reciprocal, _ = estimate(factor.triangle, size, uplo="L")
-        return 1.0 / reciprocal if reciprocal > 0.0 else np.inf
-
     def _factor(self, shift: Vector | float) -> Factor | None:
         if not self._whole:
             self._restore()

@@ -7,7 +7,7 @@ what is paid for once (J'J, J J' or the singular values of J); its factors solve
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol, final
 
 import numpy as np
@@ -208,13 +208,10 @@ class SVD(AbstractSolver):
     cutoff: float = 1e-15
     memory: float = 2e9
 
-    def fits(self, objective: AbstractObjective) -> bool:
-        return 24.0 * objective.total_rows * objective.size <= self.memory
-
     def linearize(
         self, objective: AbstractObjective, theta: Vector, damping: float
     ) -> Linearization:
-        if not self.fits(objective):
+        if 24.0 * objective.total_rows * objective.size > self.memory:
             raise OptimizerError(
                 f"the singular values of J, {objective.total_rows} x {objective.size}, need "
                 f"{24e-9 * objective.total_rows * objective.size:.1f} GB, and SVD may use "
@@ -234,32 +231,3 @@ class SVD(AbstractSolver):
         values = np.where(values > self.cutoff * values[0], values, 0.0)
         pulled = values * (left @ residuals)
         return Singular(objective, theta, pulled, slope, diagonal, values, left, right)
-
-
-@final
-@dataclass(frozen=True)
-class CholeskyOrSVD(AbstractSolver):
-    """Cholesky while it keeps digits, else the singular values of J.
-
-    The condition number of J'J + lambda I is estimated from its first factor (Higham 1988, ACM
-    Trans. Math. Softw. 14, 381); above `condition`, an answer of Cholesky has few correct digits
-    or none, and J, if `orthogonal` may hold it, is decomposed instead. The estimate costs a few
-    triangular solves.
-
-    >>> import pinnsolve as ps
-    >>> optimizer = ps.LevenbergMarquardt(solver=ps.CholeskyOrSVD(condition=1e13))
-    """
-
-    condition: float = 1e14
-    orthogonal: SVD = field(default_factory=SVD)
-
-    def linearize(
-        self, objective: AbstractObjective, theta: Vector, damping: float
-    ) -> Linearization:
-        point = Cholesky().linearize(objective, theta, damping)
-        assert isinstance(point, Primal | Dual)
-        if not point.is_finite() or not self.orthogonal.fits(objective):
-            return point
-        if point.matrix.condition(damping * point.unit) <= self.condition:
-            return point
-        return self.orthogonal.linearize(objective, theta, damping)
