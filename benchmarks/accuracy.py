@@ -71,7 +71,7 @@ ROWS = (
     Row("Burgers, nu = 0.01/pi", "burgers", 60, 1e-6, 1e-8, 1.62e-8, f"{KIYANI}, 2,878 s"),
     Row("Allen-Cahn, D = 1e-4, k = 5", "allen_cahn", 60, 1e-5, 5e-7, 9.4e-7, KIYANI),
     Row("Korteweg-de Vries, 0.022^2", "kdv", 240, 1e-5, 1e-8, 8.2e-11, f"{WEBB}, 1,210 s"),
-    Row("Kuramoto-Sivashinsky, regular", "kuramoto_sivashinsky", 150, 1e-4, 1e-6),
+    Row("Kuramoto-Sivashinsky, regular", "kuramoto_sivashinsky", 240, 1e-4, 1e-6),
     Row(
         "Kuramoto-Sivashinsky, chaotic", "kuramoto_sivashinsky_chaotic", 500, 1e-3, 1e-5, 6.5e-4,
         f"{KIYANI}, 130,222 s",
