@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pinnsolve.devices.placement import Elsewhere, Place
 
 Array = np.ndarray[Any, np.dtype[Any]]
+NOWHERE: Mapping[Place, str] = MappingProxyType({})  # names of the places of stages that have none
 
 
 @dataclass(frozen=True)
@@ -228,7 +229,7 @@ class AbstractExecutable(ABC):
 
     threads: int
     reproducible: bool = False
-    names: Mapping[Place, str] = MappingProxyType({})
+    names: Mapping[Place, str] = NOWHERE
 
     @property
     @abstractmethod

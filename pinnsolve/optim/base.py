@@ -13,13 +13,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from enum import IntEnum
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pinnsolve.devices.base import AbstractDevice, AbstractObjective
+from pinnsolve.devices.base import NOWHERE, AbstractDevice, AbstractObjective
 from pinnsolve.devices.placement import Place
 from pinnsolve.errors import OptimizerError
 
@@ -83,7 +82,6 @@ _SENTENCES = {
 }
 
 StateT = TypeVar("StateT")
-NOWHERE: Mapping[Place, str] = MappingProxyType({})
 
 
 class AbstractOptimizer(ABC, Generic[StateT]):

@@ -7,11 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, final
 
-from pinnsolve.devices.base import AbstractDevice
+from pinnsolve.devices.base import NOWHERE, AbstractDevice
 from pinnsolve.devices.placement import Place
 from pinnsolve.errors import OptimizerError
 from pinnsolve.optim.base import (
-    NOWHERE,
     AbstractObjective,
     AbstractOptimizer,
     AbstractState,

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, final
 
-from pinnsolve.devices.base import AbstractDevice
+from pinnsolve.devices.base import NOWHERE, AbstractDevice
 from pinnsolve.devices.placement import Place
-from pinnsolve.optim.base import NOWHERE, AbstractObjective, AbstractOptimizer, Look, Vector
+from pinnsolve.optim.base import AbstractObjective, AbstractOptimizer, Look, Vector
 
 
 @final

@@ -108,7 +108,17 @@ class Primal(Linearization):
 
 
 @dataclass(frozen=True, eq=False)
-class Dual(Linearization):
+class ByRows(Linearization):
+    """Where parameters outnumber rows, and `diagonal` is that of JJ'."""
+
+    def is_stationary(self, loss: float, tolerance: float) -> bool:
+        """Of all columns together, as those of J one by one would take all its rows again."""
+        length = np.sqrt(self.diagonal.sum() * loss)
+        return bool(np.linalg.norm(self.slope) <= tolerance * length)
+
+
+@dataclass(frozen=True, eq=False)
+class Dual(ByRows):
     """From JJ', by (J'J + lambda I)^-1 (J'w + lambda J'c) = J' (JJ' + lambda I)^-1 (w + lambda c),
     so that w stands for J'w and c for J'c, both of all processes."""
 
@@ -120,11 +130,6 @@ class Dual(Linearization):
         slope = objective.vjp(theta, objective.own(dual.residuals))
         matrix = ShiftedMatrix(dual.matrix)
         return cls(objective, theta, dual.residuals, slope, matrix.diagonal, matrix)
-
-    def is_stationary(self, loss: float, tolerance: float) -> bool:
-        """Of all columns together, as those of J one by one would take all its rows again."""
-        length = np.sqrt(self.diagonal.sum() * loss)
-        return bool(np.linalg.norm(self.slope) <= tolerance * length)
 
     def factor(self, shift: float) -> AbstractFactor | None:
         return self.matrix.factor(shift)

@@ -1,4 +1,4 @@
-"""Least squares from the R of a QR factorization of J, which has the digits that J'J has lost.
+"""Least squares from a QR factorization of J, which has the digits that J'J has lost.
 
 Source: Björck, Numerical Methods for Least Squares Problems, 1996 (updating, seminormal equations).
 """
@@ -12,7 +12,13 @@ import numpy as np
 from scipy.linalg import cho_solve, get_lapack_funcs, solve_triangular
 
 from pinnsolve.optim.base import AbstractObjective, Matrix, Vector
-from pinnsolve.optim.solvers import AbstractFactor, AbstractSolver, Cholesky, Linearization
+from pinnsolve.optim.solvers import (
+    AbstractFactor,
+    AbstractSolver,
+    ByRows,
+    Cholesky,
+    Linearization,
+)
 
 _BLOCK = 64  # columns that are eliminated together
 _LOST = 5 * float(np.finfo(np.float64).eps)  # times the parameters: rounding of J'J, in units
@@ -45,11 +51,7 @@ class Triangular(Linearization):
     def factor(self, shift: float) -> TriangularFactor:
         """The R of J with the rows of sqrt(lambda) I below it."""
         n = len(self.whole) - 1
-        below = np.zeros((n, n + 1), order="F")
-        np.fill_diagonal(below, np.sqrt(shift))
-        # Both are triangles: only what stands above their diagonals is touched.
-        (tpqrt,) = get_lapack_funcs(("tpqrt",), (self.whole,))
-        triangle, *_ = tpqrt(n, min(_BLOCK, n), self.whole, below, overwrite_b=True)
+        triangle, _, _ = _stacked(self.whole, n, np.sqrt(shift))
         minimizer = -solve_triangular(triangle[:n, :n], triangle[:n, n], check_finite=False)
         return TriangularFactor(triangle[:n, :n], minimizer)
 
@@ -89,13 +91,8 @@ class Orthogonal(Linearization):
     triangle: Matrix
 
     def factor(self, shift: float) -> OrthogonalFactor:
-        n, root = len(self.triangle), float(np.sqrt(shift))
-        below = np.asfortranarray(np.diag(np.full(n, root)))
-        (tpqrt,) = get_lapack_funcs(("tpqrt",), (self.triangle,))
-        triangle, below, blocks, _ = tpqrt(
-            n, min(_BLOCK, n), self.triangle, below, overwrite_b=True
-        )
-        return OrthogonalFactor(triangle, below, blocks, root)
+        root = float(np.sqrt(shift))
+        return OrthogonalFactor(*_stacked(self.triangle, len(self.triangle), root), root)
 
     def damped(
         self, factor: AbstractFactor, shift: float, pulled: Vector, coordinates: Vector
@@ -124,7 +121,7 @@ class Tall(Orthogonal):
 
 
 @dataclass(frozen=True, eq=False)
-class Wide(Orthogonal):
+class Wide(ByRows, Orthogonal):
     """From J' = Q R, with fewer rows than columns: J'w has coordinates w, and moves have those of
     Q. Both in reverse order, in which the transpose of R is an upper triangle again."""
 
@@ -138,16 +135,21 @@ class Wide(Orthogonal):
         diagonal, pulled = np.einsum("ij,ij->j", upper, upper), residuals[::-1]
         return cls(objective, theta, pulled, slope, diagonal, reflectors, scales, triangle)
 
-    def is_stationary(self, loss: float, tolerance: float) -> bool:
-        """Of all columns together, as those of J one by one are not at hand."""
-        length = np.sqrt(self.diagonal.sum() * loss)
-        return bool(np.linalg.norm(self.slope) <= tolerance * length)
-
     def pull(self, residuals: Vector) -> Vector:
         return self.objective.gathered(residuals)[::-1]
 
     def move(self, coordinates: Vector) -> Vector:
         return _rotated(self.reflectors, self.scales, coordinates[::-1], "N")
+
+
+def _stacked(triangle: Matrix, count: int, root: float) -> tuple[Matrix, Matrix, Matrix]:
+    """R of a triangle with root I of `count` rows below it, and its Q as reflectors."""
+    below = np.zeros((count, triangle.shape[1]), order="F")
+    np.fill_diagonal(below, root)
+    # Both are triangles: only what stands above their diagonals is touched.
+    (tpqrt,) = get_lapack_funcs(("tpqrt",), (triangle,))
+    triangle, below, blocks, _ = tpqrt(count, min(_BLOCK, count), triangle, below, overwrite_b=True)
+    return triangle, below, blocks
 
 
 def _reflected(matrix: Matrix) -> tuple[Matrix, Vector]:

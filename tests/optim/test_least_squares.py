@@ -339,6 +339,20 @@ def test_digits_that_the_normal_equations_lose(solver):
     assert reached == (solver != Cholesky())
 
 
+@pytest.mark.parametrize("solver", [QR(), QR(memory=0.0)])
+def test_triangle_and_matrix_make_the_same_steps(solver):
+    rng = np.random.default_rng(3)
+    objective = Linear(rng.normal(size=(30, 6)), rng.normal(size=30))
+    rows = np.column_stack([objective.jacobian(np.ones(6)), objective.residuals(np.ones(6))])
+    point = solver.linearize(objective, np.ones(6), 0.3)
+    factor = point.factor(0.3)
+    normal = rows[:, :-1].T @ rows[:, :-1] + 0.3 * np.eye(6)
+    expected = -np.linalg.solve(normal, rows[:, :-1].T @ rows[:, -1])
+    assert np.allclose(point.minimizer(factor), expected, rtol=1e-12)
+    if solver != QR():  # whose factors solve for Q'w
+        assert np.allclose(factor.solve(normal @ expected), expected, rtol=1e-12)
+
+
 @pytest.mark.parametrize(("rows", "columns"), [(60, 20), (20, 60)])
 def test_a_kept_q_solves_with_digits_that_r_alone_has_lost(rows, columns):
     """J has singular values from 1 to 1e-9, and w is what J gives for a known move, which is as
