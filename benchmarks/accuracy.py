@@ -73,7 +73,7 @@ ROWS = (
     Row("Korteweg-de Vries, 0.022^2", "kdv", 240, 1e-5, 1e-8, 8.2e-11, f"{WEBB}, 1,210 s"),
     Row("Kuramoto-Sivashinsky, regular", "kuramoto_sivashinsky", 240, 1e-4, 1e-6),
     Row(
-        "Kuramoto-Sivashinsky, chaotic", "kuramoto_sivashinsky_chaotic", 500, 1e-3, 1e-5, 6.5e-4,
+        "Kuramoto-Sivashinsky, chaotic", "kuramoto_sivashinsky_chaotic", 800, 1e-3, 1e-5, 6.5e-4,
         f"{KIYANI}, 130,222 s",
     ),
     Row(
