@@ -4,11 +4,13 @@ Each rank has one thread and a core. Launches of 1 and of 2 ranks alternate, and
 are compared; "exchange" is the share of the time that rank 0 spends in sums over ranks, waiting for
 the other one included. A core of a virtual machine may lose a third of its speed to others for
 seconds, and two ranks are as slow as the slower core, so the fastest calls are compared as well.
-The Gauss-Newton step is J'J, a Cholesky factor and the losses of its search.
+The Gauss-Newton step is J'J, a Cholesky factor and the losses of its search; `qr` is the same step
+from J = Q R, as the last ones of Levenberg-Marquardt are.
 
     python -m benchmarks.ranks                                 # steps of 4x50 take minutes each
     python -m benchmarks.ranks --what step --step-points 40000      # and a fifth of that
     python -m benchmarks.ranks --width 20 --points 20000 --step-points 20000
+    python -m benchmarks.ranks --what qr --width 20 --step-points 10000 --step-repeats 5
 """
 
 from __future__ import annotations
@@ -112,9 +114,10 @@ def measure(options: argparse.Namespace, communicator: AbstractCommunicator) -> 
             objective = bound(pipeline, options.step_points)
             for program in ("residuals", "jacobian"):
                 pipeline.executable.prepare(program)
-            optimizer = ps.GaussNewton(damping=1e-3)
+            solver = ps.QR(memory=np.inf) if options.what == "qr" else ps.Cholesky()
+            optimizer = ps.GaussNewton(damping=1e-3, solver=solver)
             state = optimizer.init(objective, theta)
-            found["step"] = seconds(
+            found[options.what] = seconds(
                 timed, lambda: optimizer.step(objective, state), options.step_repeats
             )
     return found
@@ -165,7 +168,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--step-repeats", type=int, default=1, help="steps a launch")
     parser.add_argument("--launches", type=int, default=3, help="of gradients")
     parser.add_argument("--step-launches", type=int, default=1, help="of steps")
-    parser.add_argument("--what", choices=("gradient", "step"), help="that alone")
+    parser.add_argument("--what", choices=("gradient", "step", "qr"), help="that alone")
     parser.add_argument("--json", type=Path, help="where the numbers go")
     parser.add_argument("--result", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
@@ -173,10 +176,11 @@ def main(arguments: list[str] | None = None) -> None:
         on_a_rank(options)
         return
     launches = {"gradient": options.launches, "step": options.step_launches}
+    chosen = [options.what] if options.what else [*launches]
     runs: dict[str, dict[int, list[tuple[float, float]]]] = {}
     parameters = 0
-    for what in [options.what] if options.what else launches:
-        for _ in range(launches[what]):
+    for what in chosen:
+        for _ in range(launches.get(what, options.step_launches)):
             for ranks in (1, 2):
                 found = launched(ranks, what, options)
                 parameters = found.pop("parameters")
@@ -186,7 +190,7 @@ def main(arguments: list[str] | None = None) -> None:
     points = {"gradient": options.points}
     print(f"{'':22s} {'1 rank':>11s} {'2 ranks':>11s}")
     for name, known in runs.items():
-        label = {"step": "Gauss-Newton step", "gradient": "gradient"}[name]
+        label = {"gradient": "gradient", "step": "Gauss-Newton step", "qr": "step by QR"}[name]
         at = points.get(name, options.step_points)
         print(line(f"{label}, {at}", known, TARGETS.get(name)), flush=True)
     if options.json:

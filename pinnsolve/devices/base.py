@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pinnsolve.devices.communication import AbstractCommunicator, Serial
+from pinnsolve.devices.orthogonal import Orthogonal
 from pinnsolve.diff.graph import Node, topological
 from pinnsolve.diff.parameters import Layout
 from pinnsolve.errors import DeviceError, ProblemError
@@ -169,6 +170,15 @@ class AbstractObjective(ABC):
         """R of a QR factorization of [J | r], (size + 1, size + 1), in Fortran order: R'R is
         [J | r]'[J | r], so R holds the digits of J that J'J has lost. Signs of rows are arbitrary.
         """
+
+    def orthogonal(self, theta: Array) -> Orthogonal:
+        """Q and R of J, with at least as many rows as columns."""
+        return Orthogonal.of(self.jacobian(theta), self.gathered)
+
+    @property
+    def orthogonal_rows(self) -> int:
+        """Rows of J, or as long as these, that a process holds for `orthogonal`."""
+        return self.total_rows
 
     @abstractmethod
     def dual_equations(self, theta: Array) -> DualEquations:

@@ -35,6 +35,7 @@ from pinnsolve.devices.base import (
 )
 from pinnsolve.devices.communication import AbstractCommunicator, first_does
 from pinnsolve.devices.lanes import Lanes, added, kept
+from pinnsolve.devices.orthogonal import Orthogonal
 from pinnsolve.devices.shares import Share, shared
 from pinnsolve.diff.graph import Node
 from pinnsolve.diff.parameters import Layout
@@ -261,6 +262,24 @@ class ShardedObjective(AbstractObjective):
             rest, *_ = tpqrt(0, min(_BLOCK, n - first), total[first:, first:], rows)
             total[first:, first:] = np.triu(rest)
         return total
+
+    def orthogonal(self, theta: Array) -> Orthogonal:
+        if not self._in_parts:
+            return super().orthogonal(theta)
+        (rows,) = self._jacobians(theta)
+        return Orthogonal.of(rows, communicator=self.communicator)
+
+    @property
+    def orthogonal_rows(self) -> int:
+        if not self._in_parts:
+            return self.total_rows
+        return -(-self.total_rows // self.count) + (self.count - 1) * self.size
+
+    @property
+    def _in_parts(self) -> bool:
+        """Whether processes factorize their own rows: triangles are fewer than these, and no bits
+        need to be those of one process."""
+        return self.executable.lanes is None and self.count * self.size < self.total_rows
 
     def kronecker_factors(self, theta: Array) -> list[list[KroneckerFactors | None]]:
         found: list[list[KroneckerFactors | None]] = []

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from typing import final
 
 import numpy as np
-from scipy.linalg import cho_solve, get_lapack_funcs, solve_triangular
+from scipy.linalg import cho_solve, solve_triangular
 
+from pinnsolve.devices.orthogonal import Joint, Orthogonal, Reflectors
 from pinnsolve.optim.base import AbstractObjective, Matrix, Vector
 from pinnsolve.optim.solvers import (
     AbstractFactor,
@@ -20,7 +21,6 @@ from pinnsolve.optim.solvers import (
     Linearization,
 )
 
-_BLOCK = 64  # columns that are eliminated together
 _LOST = 5 * float(np.finfo(np.float64).eps)  # times the parameters: rounding of J'J, in units
 
 
@@ -51,7 +51,7 @@ class Triangular(Linearization):
     def factor(self, shift: float) -> TriangularFactor:
         """The R of J with the rows of sqrt(lambda) I below it."""
         n = len(self.whole) - 1
-        triangle, _, _ = _stacked(self.whole, n, np.sqrt(shift))
+        triangle = _stacked(self.whole, n, np.sqrt(shift)).triangle
         minimizer = -solve_triangular(triangle[:n, :n], triangle[:n, n], check_finite=False)
         return TriangularFactor(triangle[:n, :n], minimizer)
 
@@ -62,37 +62,31 @@ class Triangular(Linearization):
 
 @dataclass(frozen=True, eq=False)
 class OrthogonalFactor:
-    """Q [R_lambda; 0] = [R; root I], root^2 = lambda, Q in the reflectors `below`, `blocks`."""
+    """Q [R_lambda; 0] = [R; root I], root^2 = lambda."""
 
-    triangle: Matrix
-    below: Matrix
-    blocks: Matrix
+    joint: Joint
     root: float
 
     def solve(self, vector: Vector, move: Vector | None = None) -> Vector:
         """The minimizer of |R x - vector|^2 + lambda |x - move|^2."""
-        n = len(self.triangle)
-        rest = np.zeros((n, 1)) if move is None else self.root * move[:, None]
-        (tpmqrt,) = get_lapack_funcs(("tpmqrt",), (self.triangle,))
-        top, *_ = tpmqrt(n, self.below, self.blocks, vector[:, None].copy(), rest, trans="T")
-        return solve_triangular(self.triangle, top[:, 0], check_finite=False)
+        rest = np.zeros_like(vector) if move is None else self.root * move
+        top = self.joint.rotated(vector, rest)
+        return solve_triangular(self.joint.triangle, top, check_finite=False)
 
 
 @dataclass(frozen=True, eq=False)
-class Orthogonal(Linearization):
+class ByRotation(Linearization):
     """From J or J' as Q times a triangle, with Q kept as reflectors.
 
     With R alone, Q'w is R^-T J'w: what J'w lost to rounding beside its largest entries is divided
     by the squares of the smallest singular values.
     """
 
-    reflectors: Matrix
-    scales: Vector
     triangle: Matrix
 
     def factor(self, shift: float) -> OrthogonalFactor:
         root = float(np.sqrt(shift))
-        return OrthogonalFactor(*_stacked(self.triangle, len(self.triangle), root), root)
+        return OrthogonalFactor(_stacked(self.triangle, len(self.triangle), root), root)
 
     def damped(
         self, factor: AbstractFactor, shift: float, pulled: Vector, coordinates: Vector
@@ -102,70 +96,51 @@ class Orthogonal(Linearization):
 
 
 @dataclass(frozen=True, eq=False)
-class Tall(Orthogonal):
+class Tall(ByRotation):
     """From J = Q R, with at least as many rows as columns: J'w has coordinates Q'w, and a move is
     its own."""
 
+    factors: Orthogonal
+
     @classmethod
     def of(cls, objective: AbstractObjective, theta: Vector) -> Tall:
-        reflectors, scales = _reflected(np.asfortranarray(objective.jacobian(theta)))
-        triangle = np.asfortranarray(np.triu(reflectors[: objective.size]))
-        residuals = objective.gathered(objective.residuals(theta))
-        pulled = _rotated(reflectors, scales, residuals, "T")[: objective.size]
+        factors = objective.orthogonal(theta)
+        triangle, pulled = factors.triangle, factors.rotated(objective.residuals(theta))
         slope, diagonal = triangle.T @ pulled, np.einsum("ij,ij->j", triangle, triangle)
-        return cls(objective, theta, pulled, slope, diagonal, reflectors, scales, triangle)
+        return cls(objective, theta, pulled, slope, diagonal, triangle, factors)
 
     def pull(self, residuals: Vector) -> Vector:
-        whole = self.objective.gathered(residuals)
-        return _rotated(self.reflectors, self.scales, whole, "T")[: self.objective.size]
+        return self.factors.rotated(residuals)
 
 
 @dataclass(frozen=True, eq=False)
-class Wide(ByRows, Orthogonal):
+class Wide(ByRows, ByRotation):
     """From J' = Q R, with fewer rows than columns: J'w has coordinates w, and moves have those of
     Q. Both in reverse order, in which the transpose of R is an upper triangle again."""
 
+    reflectors: Reflectors
+
     @classmethod
     def of(cls, objective: AbstractObjective, theta: Vector) -> Wide:
-        reflectors, scales = _reflected(np.asfortranarray(objective.jacobian(theta).T))
-        upper = np.triu(reflectors[: len(scales)])
+        reflectors = Reflectors.of(objective.jacobian(theta).T)
+        upper, residuals = reflectors.triangle, objective.gathered(objective.residuals(theta))
         triangle = np.asfortranarray(upper.T[::-1, ::-1])
-        residuals = objective.gathered(objective.residuals(theta))
-        slope = _rotated(reflectors, scales, upper @ residuals, "N")
+        slope = reflectors.rotated(upper @ residuals)
         diagonal, pulled = np.einsum("ij,ij->j", upper, upper), residuals[::-1]
-        return cls(objective, theta, pulled, slope, diagonal, reflectors, scales, triangle)
+        return cls(objective, theta, pulled, slope, diagonal, triangle, reflectors)
 
     def pull(self, residuals: Vector) -> Vector:
         return self.objective.gathered(residuals)[::-1]
 
     def move(self, coordinates: Vector) -> Vector:
-        return _rotated(self.reflectors, self.scales, coordinates[::-1], "N")
+        return self.reflectors.rotated(coordinates[::-1])
 
 
-def _stacked(triangle: Matrix, count: int, root: float) -> tuple[Matrix, Matrix, Matrix]:
-    """R of a triangle with root I of `count` rows below it, and its Q as reflectors."""
+def _stacked(triangle: Matrix, count: int, root: float) -> Joint:
+    """A triangle with root I of `count` rows below it."""
     below = np.zeros((count, triangle.shape[1]), order="F")
     np.fill_diagonal(below, root)
-    # Both are triangles: only what stands above their diagonals is touched.
-    (tpqrt,) = get_lapack_funcs(("tpqrt",), (triangle,))
-    triangle, below, blocks, _ = tpqrt(count, min(_BLOCK, count), triangle, below, overwrite_b=True)
-    return triangle, below, blocks
-
-
-def _reflected(matrix: Matrix) -> tuple[Matrix, Vector]:
-    """Q and R of a matrix in Fortran order, in its memory, and the scales of the reflectors."""
-    (geqrf,) = get_lapack_funcs(("geqrf",), (matrix,))
-    reflectors, scales, *_ = geqrf(matrix, lwork=_BLOCK * matrix.shape[1], overwrite_a=True)
-    return reflectors, scales
-
-
-def _rotated(reflectors: Matrix, scales: Vector, vector: Vector, transposed: str) -> Vector:
-    """Q w or Q'w, as long as the columns of Q, of a w that may lack zeros at its end."""
-    whole = np.zeros((len(reflectors), 1), order="F")
-    whole[: len(vector), 0] = vector
-    (ormqr,) = get_lapack_funcs(("ormqr",), (reflectors,))
-    whole, *_ = ormqr("L", transposed, reflectors, scales, whole, lwork=_BLOCK, overwrite_c=True)
-    return whole[:, 0]
+    return Joint.of(triangle, below)
 
 
 @final
@@ -174,9 +149,10 @@ class QR(AbstractSolver):
     """Q and R of J, or of J' where parameters outnumber rows: singular values of J down to 1e-16 of
     the largest count.
 
-    2 N P min(N, P) operations for N rows and P parameters, and memory for twice J. Where that
-    exceeds `memory` bytes, only R is kept, brought up to date with a few hundred rows at a time:
-    it solves with fewer digits.
+    2 N P min(N, P) operations for N rows and P parameters, and memory for twice J. Of R processes
+    each factorizes its rows, N / R, and then R triangles, where these are fewer than N rows. Where
+    a process would need more than `memory` bytes, only R is kept, brought up to date with a few
+    hundred rows at a time: it solves with fewer digits.
 
     >>> import pinnsolve as ps
     >>> optimizer = ps.GaussNewton(solver=ps.QR())
@@ -187,7 +163,7 @@ class QR(AbstractSolver):
     def linearize(
         self, objective: AbstractObjective, theta: Vector, damping: float
     ) -> Linearization:
-        if 16.0 * objective.total_rows * objective.size > self.memory:
+        if 16.0 * objective.orthogonal_rows * objective.size > self.memory:
             return Triangular.of(objective, theta)
         wide = objective.total_rows < objective.size
         return (Wide if wide else Tall).of(objective, theta)
