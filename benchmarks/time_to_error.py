@@ -6,7 +6,8 @@
 pinnsolve with its defaults, DeepXDE with the settings of its own examples (`deepxde_runs`), each in
 a process of its own with the same threads, one after another. Of several fields the worst counts.
 The clock starts when everything is imported, runs while programs are compiled, and stands still
-while an error is measured. A run ends at 1e-5, at the budget, or when its optimizer stops.
+while an error of DeepXDE is measured. A run ends at 1e-5, at the budget, or when its optimizer
+stops.
 """
 
 from __future__ import annotations
@@ -17,7 +18,6 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,14 +27,12 @@ import pinnsolve as ps
 from benchmarks import deepxde_runs
 from benchmarks.cases import Array
 from benchmarks.measure import SkippedError, Worker, available, save, table, text
-from pinnsolve.pde.system import normalize
-from pinnsolve.pipeline import approximate
-from pinnsolve.solutions.field_evaluator import FieldEvaluator
+from pinnsolve.solutions.history import Record
+from problems.references import Reference
 
 TARGETS = (1e-3, 1e-4, 1e-5)
 SOLVERS = {"pinnsolve": "", "deepxde-pytorch": "torch", "deepxde-jax": "jax"}
-EVERY = {"pinnsolve": 5}  # steps between two looks at the error
-EVERY_OTHER = 100
+EVERY = 100  # steps of DeepXDE between two looks at the error
 
 
 class Reached(Exception):
@@ -57,27 +55,17 @@ class Clock:
     def look(self, stage: str, predict: Callable[[Array], Array]) -> bool:
         """Note the error of the fields that `predict` gives; whether to go on."""
         now = time.perf_counter()
-        seconds = now - self.started - self.paused
         values = predict(self.points)
         errors = np.linalg.norm(values - self.exact, axis=0) / np.linalg.norm(self.exact, axis=0)
-        self.curve.append((seconds, float(errors.max()), stage))
+        going_on = self.note(stage, float(errors.max()), now)
         self.paused += time.perf_counter() - now
-        return errors.max() > TARGETS[-1] and seconds < self.budget
+        return going_on
 
-
-class Watched:
-    """An optimizer that is looked at after its steps."""
-
-    def __init__(self, inner: Any, watch: Callable[[int, Array], None]) -> None:
-        self.inner, self.watch = inner, watch
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.inner, name)
-
-    def step(self, objective: Any, state: Any) -> Any:
-        state = self.inner.step(objective, state)
-        self.watch(state.step, state.theta)
-        return state
+    def note(self, stage: str, error: float, now: float) -> bool:
+        """The error at a time; whether to go on."""
+        seconds = now - self.started - self.paused
+        self.curve.append((seconds, error, stage))
+        return error > TARGETS[-1] and seconds < self.budget
 
 
 def run(problem: str, solver: str, threads: int, budget: float) -> list[tuple[float, float, str]]:
@@ -91,30 +79,26 @@ def run(problem: str, solver: str, threads: int, budget: float) -> list[tuple[fl
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
     if solver == "pinnsolve":
-        _ours(module.problem(), tuple(known.values), threads, clock)
+        _ours(module.problem(), known, threads, clock)
     else:
         _deepxde(problem, solver.split("-")[1], threads, clock)
     return clock.curve
 
 
-def _ours(problem: ps.Problem, fields: Sequence[str], threads: int, clock: Clock) -> None:
-    system = normalize(problem)
-    _, model, _ = approximate(system, None, "auto")
-    zero = (0,) * system.dimension
+def _ours(problem: ps.Problem, known: Reference, threads: int, clock: Clock) -> None:
+    """By the errors of the solver's own looks, whose time counts."""
 
-    def predict(theta: Array, points: Array) -> Array:
-        evaluator = FieldEvaluator.of(model, system.dimension, theta)
-        return np.column_stack([evaluator.derivative(name, zero, points) for name in fields])
+    def watch(record: Record) -> None:
+        if record.errors:
+            worst = max(record.errors.values())
+            if not clock.note(record.stage, worst, time.perf_counter()):
+                raise Reached
 
-    def watch(step: int, theta: Array) -> None:
-        going_on = step % EVERY["pinnsolve"] or clock.look("LM", partial(predict, theta))
-        if not going_on:
-            raise Reached
-
-    optimizer: Any = Watched(ps.LevenbergMarquardt(), watch)
     clock.start()
     try:
-        problem.solve(optimizer=optimizer, seconds=None, threads=threads, progress=False)
+        problem.solve(
+            seconds=clock.budget, threads=threads, reference=known, callback=watch, progress=False
+        )
     except Reached:
         return
 
@@ -125,7 +109,7 @@ def _deepxde(problem: str, backend: str, threads: int, clock: Clock) -> None:
 
     deepxde_runs.load(backend, threads)
     clock.start()
-    deepxde_runs.train(problem, EVERY_OTHER, observe)
+    deepxde_runs.train(problem, EVERY, observe)
 
 
 def reached(curve: Sequence[tuple[float, float, str]], target: float) -> float | None:
