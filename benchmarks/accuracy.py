@@ -84,7 +84,7 @@ ROWS = (
         "Helmholtz, (1, 4)", "helmholtz", 30, 1e-7, 1e-9, 2e-9,
         "Jnini et al., arXiv 2604.05230, GPU, 540 s",
     ),
-    Row("Helmholtz, (6, 6)", "helmholtz_6_6", 200, 1e-5, 1e-8),
+    Row("Helmholtz, (6, 6)", "helmholtz_6_6", 300, 1e-5, 1e-8),
     Row("wave, two frequencies", "wave", 60, 1e-5, 1e-9, 1.2e-15, f"{WEBB}, 635 s"),
     Row("advection, speed 80", "advection", 10, 1e-4, 1e-7, 6.9e-4, JAXPI),
     Row("advection, speed 100", "advection_100", 10, 1e-4, 1e-7),
@@ -107,7 +107,7 @@ ROWS = (
     Row("elastic plate", "elastic_plate", 20, 1e-5, 1e-7),
     Row("heat, on a ring", "heat_ring", 15, 1e-7, 1e-9),
     Row(
-        "Laplace, square without discs", "laplace_discs", 40, 1e-4, 1e-6, 8.2e-3, "PINNacle 2d-C"
+        "Laplace, square without discs", "laplace_discs", 60, 1e-4, 1e-6, 8.2e-3, "PINNacle 2d-C"
     ),
     Row("Poisson, L-shape", "poisson_l_shape", 40, 1e-3, 1e-4),
     Row("disc, flux given", "robin_disc", 15, 1e-6, 1e-9),
