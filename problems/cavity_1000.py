@@ -26,11 +26,13 @@ def reference() -> Reference:
 
 
 def solve(**options: Any) -> ps.Solution:
-    """From the solution at one Reynolds number to that at the next."""
-    return ps.continuation(problem, REYNOLDS, around=cavity.both_corners, **options)
+    """From the solution at one Reynolds number to that at the next, with the network of `cavity`:
+    its default width of 20 is at 5e-3 after 240 s, and 24 at 1.4e-3 after 420 s."""
+    chosen = {**cavity.settings(), "around": cavity.both_corners, **options}
+    return ps.continuation(problem, REYNOLDS, **chosen)
 
 
 if __name__ == "__main__":
     from pinnsolve.command_line import run
 
-    run(problem, reference, solve=solve, seconds=240)
+    run(problem, reference, solve=solve, seconds=600)
