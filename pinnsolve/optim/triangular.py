@@ -149,10 +149,10 @@ class QR(AbstractSolver):
     """Q and R of J, or of J' where parameters outnumber rows: singular values of J down to 1e-16 of
     the largest count.
 
-    2 N P min(N, P) operations for N rows and P parameters, and memory for twice J. Of R processes
-    each factorizes its rows, N / R, and then R triangles, where these are fewer than N rows. Where
-    a process would need more than `memory` bytes, only R is kept, brought up to date with a few
-    hundred rows at a time: it solves with fewer digits.
+    2 N P min(N, P) operations for N rows and P parameters, and memory for twice J. Of n processes
+    each factorizes N / n rows, and then the n triangles, where n P < N. Where a process would need
+    more than `memory` bytes, only R is kept, brought up to date with a few hundred rows at a time:
+    it solves with fewer digits.
 
     >>> import pinnsolve as ps
     >>> optimizer = ps.GaussNewton(solver=ps.QR())
