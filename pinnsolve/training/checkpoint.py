@@ -27,7 +27,8 @@ class Run:
     """Everything that the next step depends on, and what has been seen.
 
     state: of the optimizer. sample: the points in use, drawn as number `draws` at step `drawn_at`
-    with `density`. weighting: what the state was rebased to last.
+    with `density`, which was raised last after `grown_at` seconds. weighting: what the state was
+    rebased to last.
     """
 
     state: Any
@@ -37,9 +38,17 @@ class Run:
     draws: int = 0
     drawn_at: int = 0
     density: float = 1.0
+    grown_at: float = 0.0
     seconds: float = 0.0
     history: History = field(default_factory=History)
     verdict: Verdict | None = None
+
+    @property
+    def idle(self) -> float:
+        """Seconds for which the held-out residual, with as many points, has not fallen."""
+        if self.verdict is None:
+            return 0.0
+        return self.history[-1].seconds - max(self.verdict.lowest.record.seconds, self.grown_at)
 
 
 def save_run(path: str | Path, run: Run, identity: dict[str, Any]) -> None:
@@ -51,7 +60,7 @@ def save_run(path: str | Path, run: Run, identity: dict[str, Any]) -> None:
     header = {
         "kind": KIND,
         "identity": identity,
-        "numbers": [run.step, run.draws, run.drawn_at, run.density, run.seconds],
+        "numbers": [run.step, run.draws, run.drawn_at, run.density, run.grown_at, run.seconds],
         "looks": [run.history.records.index(look.record) for look in looks],
     }
     arrays = {f"state/{name}": value for name, value in to_arrays(run.state).items()}
@@ -98,7 +107,7 @@ def load_run(
     def under(prefix: str) -> dict[str, Any]:
         return {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
 
-    step, draws, drawn_at, density, seconds = header["numbers"]
+    step, draws, drawn_at, density, grown_at, seconds = header["numbers"]
     history = History.from_arrays(under("history/"))
     free = [arrays[f"free/{k}"] for k in range(len(collocation.system.blocks))]
     run = Run(
@@ -109,6 +118,7 @@ def load_run(
         draws,
         drawn_at,
         density,
+        grown_at,
         seconds,
         history,
     )

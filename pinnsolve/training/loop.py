@@ -196,6 +196,7 @@ class Training:
             draws=number,
             drawn_at=run.step,
             density=density,
+            grown_at=seen.seconds if density > run.density else run.grown_at,
         )
 
     def _data_losses(self, losses: Sequence[float]) -> list[float]:
@@ -245,10 +246,8 @@ class Training:
         if limits.loss is not None and seen <= limits.loss:
             return f"the loss is below {limits.loss:g}"
         reason = self.optimizer.done(run.state)
-        if reason is None and run.verdict is not None:
-            idle = run.history[-1].seconds - run.verdict.lowest.record.seconds
-            if idle > max(STALLED_SECONDS, STALLED_SHARE * seconds):
-                reason = f"the held-out residual has not fallen for {idle:.0f} s"
+        if reason is None and run.idle > max(STALLED_SECONDS, STALLED_SHARE * seconds):
+            reason = f"the held-out residual has not fallen for {run.idle:.0f} s"
         return reason
 
     def _report(self, progress: Progress, run: Run) -> Run:

@@ -13,6 +13,7 @@ from pinnsolve.pipeline import Pipeline, compile_problem
 from pinnsolve.sampling.draws import AbstractDraw, Place
 from pinnsolve.sampling.points import DRAW_SEED, Collocation
 from pinnsolve.sampling.weights import FixedWeights
+from pinnsolve.training import loop
 from tests.heat import HEAT
 
 SMALL = {
@@ -239,6 +240,18 @@ def test_growth_cures_overfitting_in_a_run() -> None:
 
     assert departure(grown) < 10 < 30 < departure(few)
     assert max(grown.residuals().values()) < 0.1 * max(few.residuals().values())
+
+
+def test_a_run_is_not_given_up_while_points_are_added(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing falls here, and a run would end at its second look."""
+    monkeypatch.setattr(loop, "STALLED_SECONDS", 0.0)
+    monkeypatch.setattr(loop, "STALLED_SHARE", 0.0)
+    points = ps.Points(first=0.5, growth=2.0, last=4.0, redraw=10, overfit=0.0)
+    still = ps.SGD(schedule=ps.Constant(1e-30))
+    solution = HEAT.solve(optimizer=still, points=points, seconds=60, **SMALL)
+    assert "has not fallen" in solution.stop_reason
+    rows = len(next(iter(solution.points.values())))
+    assert rows == 4 * solution.network_size
 
 
 @pytest.mark.parametrize(
