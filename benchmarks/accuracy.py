@@ -77,14 +77,14 @@ ROWS = (
         f"{KIYANI}, 130,222 s",
     ),
     Row(
-        "Schrödinger, nonlinear", "schrodinger", 120, 1e-4, 1e-6, 2.0e-3,
+        "Schrödinger, nonlinear", "schrodinger", 300, 1e-4, 1e-6, 2.0e-3,
         "Raissi et al., JCP 378 (2019)",
     ),
     Row(
         "Helmholtz, (1, 4)", "helmholtz", 30, 1e-7, 1e-9, 2e-9,
         "Jnini et al., arXiv 2604.05230, GPU, 540 s",
     ),
-    Row("Helmholtz, (6, 6)", "helmholtz_6_6", 300, 1e-5, 1e-8),
+    Row("Helmholtz, (6, 6)", "helmholtz_6_6", 200, 1e-5, 1e-8),
     Row("wave, two frequencies", "wave", 60, 1e-5, 1e-9, 1.2e-15, f"{WEBB}, 635 s"),
     Row("advection, speed 80", "advection", 10, 1e-4, 1e-7, 6.9e-4, JAXPI),
     Row("advection, speed 100", "advection_100", 10, 1e-4, 1e-7),
@@ -99,8 +99,8 @@ ROWS = (
         "Taylor-Green vortex, nu = 0.01", "taylor_green", 200, 1e-6, 1e-8, 2e-2, "MindFlow, Ascend"
     ),
     Row("lid-driven cavity, Re = 100", "cavity", 180, 1e-3, 1e-4, 1.13e-4, f"{WEBB}, 403 s"),
-    Row("lid-driven cavity, Re = 400", "cavity_400", 120, 5e-3, 1e-3),
-    Row("lid-driven cavity, Re = 1,000", "cavity_1000", 600, 1e-2, 1e-3),
+    Row("lid-driven cavity, Re = 400", "cavity_400", 90, 5e-3, 1e-3),
+    Row("lid-driven cavity, Re = 1,000", "cavity_1000", 480, 1e-2, 1e-3),
     Row("flow past a cylinder, drag", "cylinder", 60, 1e-2, 2e-3, None, "", ("drag",)),
     Row("Beltrami flow, 3D and time", "beltrami", 200, 1e-4, 1e-6),
     Row("biharmonic plate", "biharmonic", 20, 1e-6, 1e-9),

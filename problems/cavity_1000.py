@@ -35,4 +35,4 @@ def solve(**options: Any) -> ps.Solution:
 if __name__ == "__main__":
     from pinnsolve.command_line import run
 
-    run(problem, reference, solve=solve, seconds=600)
+    run(problem, reference, solve=solve, seconds=480)
