@@ -69,5 +69,5 @@ def reference() -> Reference:
 if __name__ == "__main__":
     from pinnsolve.command_line import run
 
-    # The default width of 16 is fitted after 40 s, at 2.5e-6; 24 is at 1e-6 after 30 s.
+    # The default width of 16 is fitted after 40 s, at 2.5e-6; 24 is at 6e-7 after 60 s.
     run(problem, reference, network=24)

@@ -61,5 +61,5 @@ if __name__ == "__main__":
     from pinnsolve.command_line import run
 
     # The flow is a product of sines. tanh, the default of nonlinear equations, with layers of 24
-    # leaves 2.4e-7 of the pressure from 150 s on; sin is at 1.6e-7 then, and falls.
+    # leaves 2.4e-7 of the pressure from 150 s on, while sin falls on.
     run(problem, reference, network=ps.MLP(3, 3, width=24, depth=4, activation=ps.ops.sin))
