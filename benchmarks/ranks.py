@@ -175,12 +175,10 @@ def main(arguments: list[str] | None = None) -> None:
     if options.result:
         on_a_rank(options)
         return
-    launches = {"gradient": options.launches, "step": options.step_launches}
-    chosen = [options.what] if options.what else [*launches]
     runs: dict[str, dict[int, list[tuple[float, float]]]] = {}
     parameters = 0
-    for what in chosen:
-        for _ in range(launches.get(what, options.step_launches)):
+    for what in [options.what] if options.what else TARGETS:
+        for _ in range(options.launches if what == "gradient" else options.step_launches):
             for ranks in (1, 2):
                 found = launched(ranks, what, options)
                 parameters = found.pop("parameters")

@@ -17,7 +17,7 @@ from pinnsolve.devices.communication import AbstractCommunicator, Serial
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-BLOCK = 64  # columns that are eliminated together
+BLOCK = 64  # columns that are eliminated, or mirrored, together
 ALONE = Serial()
 
 

@@ -35,14 +35,13 @@ from pinnsolve.devices.base import (
 )
 from pinnsolve.devices.communication import AbstractCommunicator, first_does
 from pinnsolve.devices.lanes import Lanes, added, kept
-from pinnsolve.devices.orthogonal import Orthogonal
+from pinnsolve.devices.orthogonal import BLOCK, Orthogonal
 from pinnsolve.devices.shares import Share, shared
 from pinnsolve.diff.graph import Node
 from pinnsolve.diff.parameters import Layout
 
 MESSAGE = 4 << 20  # bytes of a matrix that are sent at once: they stay near the core
 STACK = 32 << 20  # bytes of matrices from all processes that are held at once
-_BLOCK = 64  # columns that are eliminated or mirrored together
 T = TypeVar("T")
 
 
@@ -259,7 +258,7 @@ class ShardedObjective(AbstractObjective):
         for first in range(0, n, height):
             part = np.concatenate([np.triu(m[first : first + height, first:]) for m in mine])
             rows = np.asfortranarray(np.concatenate(self.communicator.gather(part)))
-            rest, *_ = tpqrt(0, min(_BLOCK, n - first), total[first:, first:], rows)
+            rest, *_ = tpqrt(0, min(BLOCK, n - first), total[first:, first:], rows)
             total[first:, first:] = np.triu(rest)
         return total
 
@@ -382,8 +381,8 @@ def _put_symmetric(matrix: Array, first: int, rows: Array) -> None:
     strips that stay near the core."""
     end = first + len(rows)
     matrix[first:end, :end], matrix[:first, first:end] = rows, rows[:, :first].T
-    for start in range(first, end, _BLOCK):
-        stop = min(start + _BLOCK, end)
+    for start in range(first, end, BLOCK):
+        stop = min(start + BLOCK, end)
         corner = np.tril(matrix[start:stop, start:stop])
         matrix[start:stop, start:stop] = corner + np.tril(corner, -1).T
         matrix[start:stop, stop:end] = matrix[stop:end, start:stop].T
