@@ -123,8 +123,8 @@ def solve(
             of processes, up to 12, and of threads. Sums over points are then those of 12 parts, in
             their order, which takes more time and memory; on the CPU. See docs/scale.md.
 
-    Training also stops when the held-out residual has not fallen for half of the time (and 30 s)
-    since points were last added.
+    Training also stops when the held-out residual has not fallen for half of the time, 30 s and
+    five looks since points were last added.
 
     Raises:
         PinnsolveError: an argument that makes no sense, before training starts.

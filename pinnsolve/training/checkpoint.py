@@ -44,11 +44,21 @@ class Run:
     verdict: Verdict | None = None
 
     @property
-    def idle(self) -> float:
-        """Seconds for which the held-out residual, with as many points, has not fallen."""
+    def fell_at(self) -> float:
+        """Seconds at which the held-out residual, with as many points, has last fallen."""
         if self.verdict is None:
-            return 0.0
-        return self.history[-1].seconds - max(self.verdict.lowest.record.seconds, self.grown_at)
+            return self.history[-1].seconds
+        return max(self.verdict.lowest.record.seconds, self.grown_at)
+
+    @property
+    def idle(self) -> float:
+        """Seconds since then."""
+        return self.history[-1].seconds - self.fell_at
+
+    @property
+    def idle_looks(self) -> int:
+        """Looks since then."""
+        return sum(record.seconds > self.fell_at for record in self.history)
 
 
 def save_run(path: str | Path, run: Run, identity: dict[str, Any]) -> None:

@@ -43,7 +43,7 @@ from pinnsolve.training.spreads import spreads
 CHECKPOINT_SECONDS, CHECKPOINT_SHARE = 20.0, 0.01  # between two, and of the time at most
 DENSE = 1500  # parameters up to which a diagnosis looks at J'J
 INTERRUPTED = "interrupted"  # why a run ended on Ctrl-C
-STALLED_SECONDS, STALLED_SHARE = 30.0, 0.5
+STALLED_SECONDS, STALLED_SHARE, STALLED_LOOKS = 30.0, 0.5, 5  # all of them without a fall
 
 
 class Training:
@@ -246,7 +246,8 @@ class Training:
         if limits.loss is not None and seen <= limits.loss:
             return f"the loss is below {limits.loss:g}"
         reason = self.optimizer.done(run.state)
-        if reason is None and run.idle > max(STALLED_SECONDS, STALLED_SHARE * seconds):
+        still = run.idle > max(STALLED_SECONDS, STALLED_SHARE * seconds)
+        if reason is None and still and run.idle_looks >= STALLED_LOOKS:
             reason = f"the held-out residual has not fallen for {run.idle:.0f} s"
         return reason
 

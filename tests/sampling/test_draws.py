@@ -16,6 +16,7 @@ from pinnsolve.sampling.weights import FixedWeights
 from pinnsolve.training import loop
 from tests.heat import HEAT
 
+STILL = ps.SGD(schedule=ps.Constant(1e-30))
 SMALL = {
     "network": ps.MLP(2, 1, width=6, depth=1),
     "progress": False,
@@ -242,13 +243,23 @@ def test_growth_cures_overfitting_in_a_run() -> None:
     assert max(grown.residuals().values()) < 0.1 * max(few.residuals().values())
 
 
+def test_a_run_is_given_up_after_a_few_looks_however_long_they_take(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("STALLED_SECONDS", "STALLED_SHARE"):
+        monkeypatch.setattr(loop, name, 0)
+    points = ps.Points(redraw=0)
+    solution = HEAT.solve(optimizer=STILL, points=points, seconds=60, **SMALL)
+    assert "has not fallen" in solution.stop_reason
+    assert len(solution.history) == 1 + 5
+
+
 def test_a_run_is_not_given_up_while_points_are_added(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing falls here, and a run would end at its second look."""
-    monkeypatch.setattr(loop, "STALLED_SECONDS", 0.0)
-    monkeypatch.setattr(loop, "STALLED_SHARE", 0.0)
+    for name in ("STALLED_SECONDS", "STALLED_SHARE", "STALLED_LOOKS"):
+        monkeypatch.setattr(loop, name, 0)
     points = ps.Points(first=0.5, growth=2.0, last=4.0, redraw=10, overfit=0.0)
-    still = ps.SGD(schedule=ps.Constant(1e-30))
-    solution = HEAT.solve(optimizer=still, points=points, seconds=60, **SMALL)
+    solution = HEAT.solve(optimizer=STILL, points=points, seconds=60, **SMALL)
     assert "has not fallen" in solution.stop_reason
     rows = len(next(iter(solution.points.values())))
     assert rows == 4 * solution.network_size
