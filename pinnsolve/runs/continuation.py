@@ -23,6 +23,8 @@ from pinnsolve.training.agreement import Agreement
 from pinnsolve.training.loop import INTERRUPTED
 from pinnsolve.training.stages import numbered, share_seconds, share_steps
 
+BEFORE = 0.25  # what the values before the last have of the time together
+
 
 def continuation(
     problem_of: Callable[[Any], Problem],
@@ -39,8 +41,8 @@ def continuation(
 ) -> Solution:
     """Solve ``problem_of(value)`` for each value in order, each from the solution before it.
 
-    Half of `seconds` and `steps` is for the last value, the other half is shared by those before
-    it; what they leave goes to the last.
+    A quarter of `seconds` and `steps` is shared by the values before the last, which are a start
+    and no more; the rest, and what they leave, is for the last.
 
     Args:
         problem_of: the problem of a value; all need the same network.
@@ -85,8 +87,7 @@ def continuation(
                 ranks.clock(0.0)  # Ctrl-C between two values
                 taken = [solution.history[-1] for solution in found]
                 value, last = values[number], number == count - 1
-                # Those before the last: each an equal part of what is left above half of the last.
-                part = 1.0 if last else 0.5 / (count - 1)
+                part = 1.0 if last else BEFORE / (count - 1)
                 before = taken if last else []
                 solution = solve(
                     problem_of(value),

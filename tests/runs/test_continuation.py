@@ -27,17 +27,17 @@ def test_the_last_value_is_solved(steep: ps.Solution) -> None:
     assert steep.problem == decay(4.0)
 
 
-def test_half_of_the_steps_is_for_the_last_value(steep: ps.Solution) -> None:
+def test_a_quarter_of_the_steps_is_for_the_values_before_the_last(steep: ps.Solution) -> None:
     lines = [line for line in steep.report().splitlines() if line.startswith("  at ")]
     assert [line.split()[1] for line in lines] == ["1.0", "2.0", "4.0"]
-    assert ["20 steps," in line for line in lines] == [True, True, False]
-    assert "40 steps," in lines[2]
+    assert ["10 steps," in line for line in lines] == [True, True, False]
+    assert "60 steps," in lines[2]
 
 
 def test_each_value_starts_from_the_one_before(steep: ps.Solution) -> None:
-    first = decay(1.0).solve(steps=20, **TINY)
-    second = decay(2.0).solve(steps=20, start=first, **TINY)
-    third = decay(4.0).solve(steps=40, start=second, **TINY)
+    first = decay(1.0).solve(steps=10, **TINY)
+    second = decay(2.0).solve(steps=10, start=first, **TINY)
+    third = decay(4.0).solve(steps=60, start=second, **TINY)
     assert np.array_equal(third.u(np.linspace(0, 1, 5)), steep.u(np.linspace(0, 1, 5)))
 
 
@@ -74,9 +74,9 @@ def test_what_is_known_may_depend_on_the_value_and_time_is_that_of_all() -> None
 
 
 def test_windows_start_from_the_windows_of_the_value_before() -> None:
-    half = {"steps": 40, "windows": 2, **TINY}
-    both = ps.continuation(decay, [1.0, 2.0], steps=80, windows=2, **TINY)
-    again = decay(2.0).solve(start=decay(1.0).solve(**half), **half)
+    options = {"windows": 2, **TINY}
+    both = ps.continuation(decay, [1.0, 2.0], steps=80, **options)
+    again = decay(2.0).solve(start=decay(1.0).solve(steps=20, **options), steps=60, **options)
     assert both.u(0.8) == again.u(0.8)
 
 
