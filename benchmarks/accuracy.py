@@ -98,7 +98,7 @@ ROWS = (
     Row(
         "Taylor-Green vortex, nu = 0.01", "taylor_green", 200, 1e-6, 1e-8, 2e-2, "MindFlow, Ascend"
     ),
-    Row("lid-driven cavity, Re = 100", "cavity", 180, 1e-3, 1e-4, 1.13e-4, f"{WEBB}, 403 s"),
+    Row("lid-driven cavity, Re = 100", "cavity", 90, 1e-3, 1e-4, 1.13e-4, f"{WEBB}, 403 s"),
     Row("lid-driven cavity, Re = 400", "cavity_400", 90, 5e-3, 1e-3),
     Row("lid-driven cavity, Re = 1,000", "cavity_1000", 480, 1e-2, 1e-3),
     Row("flow past a cylinder, drag", "cylinder", 60, 1e-2, 2e-3, None, "", ("drag",)),

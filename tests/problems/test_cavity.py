@@ -7,7 +7,7 @@ import pytest
 import sympy
 from numpy.typing import NDArray
 
-from problems import chebyshev
+from problems import cavity, chebyshev
 from problems.chebyshev import StreamFunction, corner, x, y
 
 # Central difference of eighth order, of nine values.
@@ -47,6 +47,36 @@ def test_corner_function_balances_inertia_up_to_one_order() -> None:
         left, right = terms(r * np.cos(angle), r * np.sin(angle))
         assert r**2 * np.abs(left).max() > 0.1
         assert r**2 * np.abs(left - right).max() < 30 * r
+
+
+@pytest.mark.parametrize("reynolds", [30, -30])
+def test_known_part_of_the_network_meets_the_conditions_at_a_corner(reynolds: int) -> None:
+    velocity = sympy.lambdify((x, y), cavity.corner_flow(x, y, reynolds)[:2])
+    r = np.array([1e-4, 0.3])
+    away, down = velocity(r, 0 * r)
+    assert away == pytest.approx(1, abs=1e-14)
+    assert down == pytest.approx(0, abs=1e-14)
+    assert np.abs(velocity(0 * r, r)).max() < 1e-14
+
+
+@pytest.mark.parametrize("towards", [False, True])
+def test_known_part_of_the_network_balances_inertia_up_to_one_order(towards: bool) -> None:
+    # Terms of the momentum equations are of order 1 / r^2, inertia and what balances it 1 / r.
+    reynolds = 30
+    flow = cavity.corner_flow(x, y, -reynolds if towards else reynolds)
+    u, v, p = flow if not towards else (-flow[0], -flow[1], flow[2])
+    inertia = [u * sympy.diff(w, x) + v * sympy.diff(w, y) for w in (u, v)]
+    rest = [
+        sympy.diff(p, axis) - (sympy.diff(w, x, 2) + sympy.diff(w, y, 2)) / reynolds
+        for w, axis in ((u, x), (v, y))
+    ]
+    terms = sympy.lambdify((x, y), [*inertia, *rest, sympy.diff(u, x) + sympy.diff(v, y)])
+    angle = np.array([0.2, 0.7, 1.3])
+    for r in (1e-3, 1e-4):
+        found = np.array(terms(r * np.cos(angle), r * np.sin(angle)))
+        assert r * np.abs(found[:2]).max() > 0.1
+        assert r * np.abs(found[:2] + found[2:4]).max() < 30 * r
+        assert r * np.abs(found[4]).max() < 1e-10
 
 
 def test_velocity_on_the_sides_is_that_of_the_lid_and_the_walls() -> None:
