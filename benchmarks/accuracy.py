@@ -90,7 +90,7 @@ ROWS = (
     Row("advection, speed 100", "advection_100", 10, 1e-4, 1e-7),
     Row("Poisson, 2D", "poisson", 20, 1e-8, 1e-10, 6.1e-8, DANGEL),
     Row("Poisson, 5D", "poisson_5d", 60, 1e-6, 1e-9, 3.0e-16, f"{WEBB}, 407 s"),
-    Row("Poisson, 10D", "poisson_10d", 30, 1e-4, 1e-6, 6.0e-12, f"{WEBB}, 3,240 s"),
+    Row("Poisson, 10D", "poisson_10d", 60, 1e-4, 1e-6, 6.0e-12, f"{WEBB}, 3,240 s"),
     Row("Poisson, 100D", "poisson_100d", 100, 3e-3, 1e-3, 3.6e-3, GUZMAN),
     Row("heat, 1D", "heat", 15, 1e-8, 1e-10, 2.8e-8, DANGEL),
     Row("heat, 4D", "heat_4d", 30, 1e-5, 5e-7, 1.3e-6, DANGEL),

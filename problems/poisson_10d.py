@@ -34,5 +34,5 @@ if __name__ == "__main__":
 
     # The lift of an exact form would be the solution: values on the sides alone give a sum of
     # products of two variables each. Published figures are with trained conditions, too. The
-    # default width of 16 stands at 1e-6 after 30 s with some seeds; 20 is at 1e-7 and falls on.
+    # default width of 16 stands at 1e-6 from 30 s on with two of three seeds; 20 falls on.
     run(problem, reference, exact="never", network=20)
