@@ -70,12 +70,12 @@ class Sketch:
 
     def of(self, jacobian: Matrix) -> Matrix:
         """C J M."""
-        mixed = (self.rows @ jacobian) * self.signs
-        return np.asarray(dct(mixed[:, self.order], norm="ortho", axis=1))[:, self.kept]
+        return self.mix(self.rows @ jacobian)
 
-    def pull(self, vector: Vector) -> Vector:
-        """M'v."""
-        return np.asarray(dct((vector * self.signs)[self.order], norm="ortho"))[self.kept]
+    def mix(self, rows: Vector) -> Vector:
+        """Rows ``(..., size)`` times M; of a single one that is M'v."""
+        mixed = (rows * self.signs)[..., self.order]
+        return np.asarray(dct(mixed, norm="ortho"))[..., self.kept]
 
     def lift(self, vector: Vector) -> Vector:
         """M p."""
@@ -200,7 +200,7 @@ class DSGNAR(AbstractOptimizer[DSGNARState]):
         if not slope.any():
             return replace(state, step=count, stop=int(Stop.GRADIENT))
         sketch = self._draw(objective, state.step)
-        model = Model.of(sketch.of(jacobian), sketch.pull(slope))
+        model = Model.of(sketch.of(jacobian), sketch.mix(slope))
         radius = self._radius(objective, state, sketch, model)
         damping = model.damping(radius)
         move = sketch.lift(model.step(damping))

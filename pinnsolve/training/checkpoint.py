@@ -58,7 +58,8 @@ class Run:
     @property
     def idle_looks(self) -> int:
         """Looks since then."""
-        return sum(record.seconds > self.fell_at for record in self.history)
+        since = self.fell_at
+        return sum(record.seconds > since for record in self.history)
 
 
 def save_run(path: str | Path, run: Run, identity: dict[str, Any]) -> None:

@@ -28,7 +28,7 @@ def test_a_sketch_is_the_product_of_its_matrices():
     vector = rng.normal(size=8)
     assert np.allclose(drawn.lift(vector), mixed @ vector, atol=1e-12)
     vector = rng.normal(size=20)
-    assert np.allclose(drawn.pull(vector), mixed.T @ vector, atol=1e-12)
+    assert np.allclose(drawn.mix(vector), mixed.T @ vector, atol=1e-12)
 
 
 def test_a_count_sketch_keeps_lengths_on_average():
